@@ -123,7 +123,7 @@ func (t *turn) broker() (*broker.Broker, error) {
 func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) (stop func(), err error) {
 	*at = executor.Model{Name: t.connector.Model, Token: t.token}
 	var l net.Listener
-	if t.executor.Sockets() {
+	if t.executor.CanUseSockets() {
 		at.URL, at.Socket = "http://localhost", "/tmp/.model-"+rand.Text()
 		l, err = t.box.Listen(ctx, "unix:"+at.Socket)
 	} else {

@@ -109,7 +109,7 @@ func (p *Plan) guardOf(at hostpath.Place) *Guard {
 		}
 		dir, name := filepath.Split(path)
 		for i := range p.Guards {
-			if g := &p.Guards[i]; g.Dir == filepath.Clean(dir) && g.covers(name) {
+			if g := &p.Guards[i]; g.Dir == filepath.Clean(dir) && g.isForbidden(name) {
 				return g
 			}
 		}
@@ -117,8 +117,8 @@ func (p *Plan) guardOf(at hostpath.Place) *Guard {
 	return nil
 }
 
-// covers reports whether g forbids an entry called name.
-func (g *Guard) covers(name string) bool {
+// isForbidden reports whether g forbids an entry called name.
+func (g *Guard) isForbidden(name string) bool {
 	if g.Name != "*" {
 		return strings.EqualFold(g.Name, name)
 	}
@@ -132,7 +132,7 @@ func (g *Guard) covers(name string) bool {
 // changes nothing and so has no mount.
 func (p *Plan) deciding(path string) *Rule {
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.Applied && !r.Missing && hostpath.Within(path, r.Path) {
+		if r := &p.Rules[i]; r.Applied && !r.Missing && hostpath.IsWithin(path, r.Path) {
 			return r
 		}
 	}
@@ -143,7 +143,7 @@ func (p *Plan) losing(path string, winner *Rule) []Loser {
 	var out []Loser
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		if r == winner || !hostpath.Within(path, r.Path) {
+		if r == winner || !hostpath.IsWithin(path, r.Path) {
 			continue
 		}
 		out = append(out, Loser{
@@ -164,7 +164,7 @@ func (p *Plan) pathChange(path, verdict string) string {
 	case VerdictGuarded, ReadOnly.String():
 		for i := range p.Rules {
 			// Only these rules cannot be lifted.
-			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && hostpath.Within(path, r.Path) {
+			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && hostpath.IsWithin(path, r.Path) {
 				return ""
 			}
 		}

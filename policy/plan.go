@@ -141,7 +141,7 @@ func (p *Plan) Guarded(path string) *Guard {
 	for ; path != "/" && path != "."; path = filepath.Dir(path) {
 		dir, name := filepath.Dir(path), filepath.Base(path)
 		for i := range p.Guards {
-			if g := &p.Guards[i]; g.Dir == dir && g.covers(name) {
+			if g := &p.Guards[i]; g.Dir == dir && g.isForbidden(name) {
 				return g
 			}
 		}

@@ -113,7 +113,7 @@ func (p *Plan) checkDir() error {
 	}
 	for _, m := range p.Mounts {
 		// The root of a mount, and what leads to one, exist inside.
-		if m.Dir && m.Path == p.Dir || hostpath.Within(m.Path, p.Dir) && m.Path != p.Dir {
+		if m.Dir && m.Path == p.Dir || hostpath.IsWithin(m.Path, p.Dir) && m.Path != p.Dir {
 			return nil
 		}
 	}
@@ -127,7 +127,7 @@ func (p *Plan) checkDir() error {
 func (p *Plan) Access(path string) (Access, *Rule) {
 	access, at := ReadOnly, -1
 	for i := range p.Mounts {
-		if m := &p.Mounts[i]; hostpath.Within(path, m.Path) && (at < 0 || len(m.Path) > len(p.Mounts[at].Path)) {
+		if m := &p.Mounts[i]; hostpath.IsWithin(path, m.Path) && (at < 0 || len(m.Path) > len(p.Mounts[at].Path)) {
 			access, at = m.Access, i
 		}
 	}

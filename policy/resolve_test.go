@@ -73,7 +73,7 @@ func checkPlan(t *testing.T, p *Plan) {
 }
 
 func hasGuard(p *Plan, path string) bool {
-	return slices.ContainsFunc(p.Guards, func(g Guard) bool { return g.Dir == filepath.Dir(path) && g.covers(filepath.Base(path)) })
+	return slices.ContainsFunc(p.Guards, func(g Guard) bool { return g.Dir == filepath.Dir(path) && g.isForbidden(filepath.Base(path)) })
 }
 
 func Test_The_Deeper_And_More_Exact_Rule_Wins(t *testing.T) {

@@ -54,7 +54,7 @@ func (r *Review) Refuse(c Changed) string {
 }
 
 func (r *Review) judge(c Changed) string {
-	if slices.ContainsFunc(r.named, func(n string) bool { return hostpath.Within(c.Path, n) }) {
+	if slices.ContainsFunc(r.named, func(n string) bool { return hostpath.IsWithin(c.Path, n) }) {
 		return ""
 	}
 	if g := r.plan.Guarded(c.Path); g != nil {
@@ -64,11 +64,11 @@ func (r *Review) judge(c Changed) string {
 		return "the policy makes it " + access.String() + " (" + r.source(rule) + ")"
 	}
 	switch {
-	case c.Exists && c.Link && r.leads(c.Path):
+	case c.Exists && c.Link && r.hasProtectedBelow(c.Path):
 		return "a link there would lead to where the policy protects something"
-	case c.Replaced && r.pinned(c.Path):
+	case c.Replaced && r.isPinned(c.Path):
 		return "the policy keeps it in its place"
-	case c.Exists && r.makesRepository(c.Path):
+	case c.Exists && r.isNewRepository(c.Path):
 		return "it would make a new git repository"
 	}
 	return ""
@@ -84,32 +84,32 @@ func (r *Review) source(rule *Rule) string {
 	return rule.Pattern + " in " + rule.Source
 }
 
-// leads reports whether something is protected below path.
-func (r *Review) leads(path string) bool {
+// hasProtectedBelow reports whether something is protected below path.
+func (r *Review) hasProtectedBelow(path string) bool {
 	return slices.ContainsFunc(r.plan.Guards, func(g Guard) bool {
-		return hostpath.Within(g.Dir, path)
+		return hostpath.IsWithin(g.Dir, path)
 	})
 }
 
-func (r *Review) pinned(path string) bool {
+func (r *Review) isPinned(path string) bool {
 	return slices.ContainsFunc(r.plan.Mounts, func(m Mount) bool {
-		return m.Path != r.plan.Workspace && hostpath.Within(m.Path, path)
+		return m.Path != r.plan.Workspace && hostpath.IsWithin(m.Path, path)
 	})
 }
 
-// makesRepository reports whether path belongs to a git directory that the workspace
+// isNewRepository reports whether path belongs to a git directory that the workspace
 // does not have yet: a .git, or a directory that looks like a bare repository.
-func (r *Review) makesRepository(path string) bool {
-	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return hostpath.Within(path, root) }) {
+func (r *Review) isNewRepository(path string) bool {
+	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return hostpath.IsWithin(path, root) }) {
 		return false
 	}
-	for at := path; hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
+	for at := path; hostpath.IsWithin(at, r.plan.Workspace); at = filepath.Dir(at) {
 		if strings.EqualFold(filepath.Base(at), ".git") && !exists(at) {
 			return true
 		}
 	}
-	for at := path; at != r.plan.Workspace && hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
-		if dir := filepath.Dir(at); isPartOfRepository(filepath.Base(at)) && r.looksBare(dir) {
+	for at := path; at != r.plan.Workspace && hostpath.IsWithin(at, r.plan.Workspace); at = filepath.Dir(at) {
+		if dir := filepath.Dir(at); isPartOfRepository(filepath.Base(at)) && r.isNewBareRepository(dir) {
 			return true
 		}
 	}
@@ -120,9 +120,9 @@ func isPartOfRepository(name string) bool {
 	return slices.ContainsFunc(repositoryParts, func(part string) bool { return strings.EqualFold(part, name) })
 }
 
-// looksBare reports whether dir will have what makes git take it for a repository
+// isNewBareRepository reports whether dir will have what makes git take it for a repository
 // (gitrepository-layout(5)), and has not all of it now, or will be redirected.
-func (r *Review) looksBare(dir string) bool {
+func (r *Review) isNewBareRepository(dir string) bool {
 	is := func(name string) bool { return exists(filepath.Join(dir, name)) }
 	will := func(name string) bool { return is(name) || r.made[strings.ToLower(filepath.Join(dir, name))] }
 	if !isRepository(will) {

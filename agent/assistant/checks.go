@@ -44,12 +44,12 @@ func (c *checks) sorted() []jsonc.Problem {
 	return c.problems[:min(len(c.problems), jsonc.MaxProblems)]
 }
 
-// plain reports whether s is printable, short and on one line.
-func plain(s string) bool { return len(s) <= maxText && (s == "" || jsonc.OneLine(s) == s) }
+// isPrintableLine reports whether s is printable, short and on one line.
+func isPrintableLine(s string) bool { return len(s) <= maxText && (s == "" || jsonc.OneLine(s) == s) }
 
 // line wants one line of text, where the key is there.
 func (c *checks) line(key, text string) {
-	if c.has(key) && (text == "" || !plain(text)) {
+	if c.has(key) && (text == "" || !isPrintableLine(text)) {
 		c.fail(key, "found no text, or more than a short line, expected one line of at most %d bytes", maxText)
 	}
 }
@@ -93,7 +93,7 @@ func (c *checks) words(key string, words []string) {
 		return
 	}
 	for i, w := range words {
-		if w == "" || !plain(w) || strings.HasPrefix(w, "-") {
+		if w == "" || !isPrintableLine(w) || strings.HasPrefix(w, "-") {
 			c.fail(jsonc.IndexKey(key, i), "found %s, expected one line that does not begin with '-'", jsonc.Clip(w))
 		}
 	}

@@ -78,7 +78,7 @@ func (p *places) file(name string, e fs.DirEntry) {
 	}
 	within := strings.TrimPrefix(path.Join(path.Dir(name), id), connectorsDir+"/")
 	for part := range strings.SplitSeq(within, "/") {
-		if !validName(part) {
+		if !isValidName(part) {
 			p.add(jsonc.Problem{
 				File: p.t.abs(name), Text: fmt.Sprintf("found the name %s, expected letters, digits, '-', '_' and '.', at most 64", jsonc.Clip(part)),
 			})

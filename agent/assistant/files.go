@@ -120,8 +120,8 @@ func (t *tree) entries(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// exists reports whether there is something of that name, a link to nothing included.
-func (t *tree) exists(name string) bool {
+// hasEntry reports whether there is something of that name, a link to nothing included.
+func (t *tree) hasEntry(name string) bool {
 	_, err := t.root.Lstat(filepath.FromSlash(name))
 	return err == nil
 }
@@ -130,7 +130,7 @@ func (t *tree) exists(name string) bool {
 func (t *tree) one(dir string, names ...string) (string, error) {
 	var found []string
 	for _, name := range names {
-		if t.exists(path.Join(dir, name)) {
+		if t.hasEntry(path.Join(dir, name)) {
 			found = append(found, name)
 		}
 	}
@@ -167,8 +167,8 @@ func cutForm(name, kind string) (id string, ofKind, ok bool) {
 	return name[:i], true, slices.Contains(forms, name[i+len(kind)+2:])
 }
 
-// validName reports whether a file or directory may give a name to something.
-func validName(s string) bool {
+// isValidName reports whether a file or directory may give a name to something.
+func isValidName(s string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	return s != "" && len(s) <= 64 && strings.Trim(s, plain) == "" && !strings.ContainsRune("-.", rune(s[0]))
 }

@@ -156,7 +156,7 @@ func (p *packaged) sandbox() *Sandbox {
 	p.choice("sandbox.backend", doc.Backend, "bwrap", "docker", "kube")
 	switch {
 	case !p.has("sandbox.image"):
-	case doc.Image == "" || !plain(doc.Image) || strings.ContainsAny(doc.Image, " \t") || strings.HasPrefix(doc.Image, "-"):
+	case doc.Image == "" || !isPrintableLine(doc.Image) || strings.ContainsAny(doc.Image, " \t") || strings.HasPrefix(doc.Image, "-"):
 		p.fail("sandbox.image", "found %s, expected an image such as \"registry.example/agent:1\"", jsonc.Clip(doc.Image))
 	case doc.Backend == "bwrap":
 		p.fail("sandbox.image", "found an image, which bwrap has none of").Hint = `leave it out, or write "backend": "docker"`
@@ -179,7 +179,7 @@ func (p *packaged) sandbox() *Sandbox {
 func (p *packaged) layer() sandbox.Layer {
 	doc := &p.doc.Sandbox
 	l := sandbox.Layer{Name: "assistant", File: p.file, Lines: map[string]int{}}
-	if doc.Policy.Found() {
+	if doc.Policy.IsPresent() {
 		content, lines, err := policy.Decode(p.file, doc.Policy.Alone())
 		if err != nil {
 			problem := problemOf(p.file, err)
@@ -210,7 +210,7 @@ func (p *packaged) layer() sandbox.Layer {
 // arguments decodes what the command knows.
 func (p *packaged) arguments(s *Sandbox) {
 	v := p.doc.Sandbox.Arguments
-	if !v.Found() {
+	if !v.IsPresent() {
 		return
 	}
 	c := &checks{top: v, prefix: "sandbox.arguments"}

@@ -98,7 +98,7 @@ func (p *presetFiles) file(top, at string) {
 	}
 	name := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(at, top+"/"), ext), "/", ".")
 	switch other := p.byName[name]; {
-	case !validName(name):
+	case !isValidName(name):
 		p.failFile(at, fmt.Sprintf("found the name %s, expected letters, digits, '-', '_' and '.', at most 64", jsonc.Clip(name)))
 	case other != "":
 		p.failFile(at, "found a second file of the preset "+name+", expected one (the other is "+jsonc.OneLine(p.t.abs(other))+")").Hint = "remove one of the two"

@@ -31,7 +31,7 @@ func parsePrompts(file string, data []byte) ([]message.Message, []jsonc.Problem)
 	if top == nil {
 		return nil, p.problems
 	}
-	if top.Kind != yaml.SequenceNode || !p.plain(top, "") {
+	if top.Kind != yaml.SequenceNode || !p.isPlain(top, "") {
 		p.fail(top.Line, "", "found %s, expected a list of prompts such as - {role: system, content: ...}", yamlKind(top))
 		return nil, p.problems
 	}
@@ -98,8 +98,8 @@ func (p *prompts) parse(data []byte) *yaml.Node {
 	return top.Content[0]
 }
 
-// plain reports whether a node is what it looks like: no alias, no anchor and no tag of its own.
-func (p *prompts) plain(n *yaml.Node, key string) bool {
+// isPlain reports whether a node is what it looks like: no alias, no anchor and no tag of its own.
+func (p *prompts) isPlain(n *yaml.Node, key string) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		p.fail(n.Line, key, "found an alias or an anchor, expected the text itself")
 		return false
@@ -113,7 +113,7 @@ func (p *prompts) plain(n *yaml.Node, key string) bool {
 
 func (p *prompts) prompt(n *yaml.Node, key string) (message.Message, bool) {
 	before := len(p.problems)
-	if p.plain(n, key) && n.Kind != yaml.MappingNode {
+	if p.isPlain(n, key) && n.Kind != yaml.MappingNode {
 		p.fail(n.Line, key, "found %s, expected role and content", yamlKind(n))
 	}
 	if len(p.problems) > before {
@@ -151,7 +151,7 @@ func (p *prompts) prompt(n *yaml.Node, key string) (message.Message, bool) {
 
 // text is the text of a scalar that is a string.
 func (p *prompts) text(n *yaml.Node, key string) string {
-	if p.plain(n, key) && (n.Kind != yaml.ScalarNode || n.Tag != "!!str") {
+	if p.isPlain(n, key) && (n.Kind != yaml.ScalarNode || n.Tag != "!!str") {
 		p.fail(n.Line, key, "found %s, expected a text", yamlKind(n))
 	}
 	return n.Value

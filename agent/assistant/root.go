@@ -140,7 +140,7 @@ func names(t *tree, rest *reported) []string {
 		link := e.Type()&fs.ModeSymlink != 0
 		switch {
 		case hidden(e.Name()) || !e.IsDir() && !link:
-		case !validName(e.Name()):
+		case !isValidName(e.Name()):
 			rest.add(jsonc.Problem{
 				File: t.abs(at), Text: fmt.Sprintf("found the name %s, expected letters, digits, '-', '_' and '.', at most 64", jsonc.Clip(e.Name())),
 			})

@@ -112,7 +112,7 @@ func (c *checks) only(transport string, others ...string) {
 func (c *checks) program(doc serverDocument) {
 	if c.lines["command"] == 0 {
 		c.fail("command", "found nothing, expected a program")
-	} else if c.has("command") && (doc.Command == "" || !plain(doc.Command)) {
+	} else if c.has("command") && (doc.Command == "" || !isPrintableLine(doc.Command)) {
 		c.fail("command", "found another text, expected a program").Hint = `"arguments" are a list of their own; no shell reads them`
 	}
 	if len(doc.Arguments) > maxArguments {
@@ -136,13 +136,13 @@ func (c *checks) program(doc serverDocument) {
 		case len(value) > maxText || strings.ContainsRune(value, 0):
 			c.fail(key, "found a NUL or over %d bytes", maxText)
 		default:
-			c.reference(key, value)
+			c.isReference(key, value)
 		}
 	}
 }
 
-// reference reports whether a value is one that names a variable; a wrong one is a problem.
-func (c *checks) reference(key, value string) bool {
+// isReference reports whether a value is one that names a variable; a wrong one is a problem.
+func (c *checks) isReference(key, value string) bool {
 	name, ok := strings.CutPrefix(value, reference)
 	if ok && !connector.VariableName(name) {
 		c.fail(key, "found %sNAME with a name that no variable has", reference)
@@ -156,7 +156,7 @@ func (c *checks) address(text string) {
 	case c.lines["url"] == 0:
 		c.fail("url", "found nothing, expected the server's address")
 	case !c.has("url"):
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !plain(text):
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !isPrintableLine(text):
 		c.fail("url", "found another address, expected http:// or https:// and a host")
 	case u.User != nil || u.Fragment != "":
 		c.fail("url", "found an address with a user or a fragment, expected one without").Hint = `name the variable that holds the key in "authorization"`
@@ -176,14 +176,14 @@ func (c *checks) headers(doc serverDocument) map[string]string {
 			c.fail(key, "found a header that cannot be sent, expected a name and a value on one line")
 		case strings.EqualFold(name, "authorization"):
 			c.fail(key, `found a header that has a key of its own, expected it as "authorization"`)
-		case !c.reference(key, value) && connector.KeyHeader(name):
+		case !c.isReference(key, value) && connector.KeyHeader(name):
 			c.keyInFile(key)
 		}
 	}
 	if c.lines["authorization"] == 0 {
 		return doc.Headers
 	}
-	if !c.reference("authorization", doc.Authorization) && c.has("authorization") {
+	if !c.isReference("authorization", doc.Authorization) && c.has("authorization") {
 		c.keyInFile("authorization")
 	}
 	out := map[string]string{"Authorization": doc.Authorization}
@@ -213,7 +213,7 @@ func (l *loading) servers(dir string) map[string]tool.Server {
 		case !ok:
 			l.failFile(name, "found another ending, expected .mcp.yao, .mcp.jsonc or .mcp.json")
 			continue
-		case !validServer(id):
+		case !isValidServer(id):
 			l.failFile(name, fmt.Sprintf("found the name %s, expected letters, digits, '-' and '_', at most 64, without two '_' together", jsonc.Clip(id)))
 			continue
 		case files[id] != "":
@@ -235,7 +235,7 @@ func (l *loading) servers(dir string) map[string]tool.Server {
 	return out
 }
 
-// validServer reports whether a server may have this ID. Two '_' together stand between it and a tool's name.
-func validServer(id string) bool {
-	return validName(id) && !strings.Contains(id, ".") && !strings.Contains(id, "__")
+// isValidServer reports whether a server may have this ID. Two '_' together stand between it and a tool's name.
+func isValidServer(id string) bool {
+	return isValidName(id) && !strings.Contains(id, ".") && !strings.Contains(id, "__")
 }

@@ -190,7 +190,7 @@ func (k *Keys) file(name string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", sandbox.Errorf(sandbox.Invalid, "it is not a regular file")
 	}
-	if shared(name, info) {
+	if isReadableByOthers(name, info) {
 		return "", sandbox.Errorf(sandbox.Denied, "others may read it").WithHint("make it yours alone: chmod 600 %s", jsonc.OneLine(name))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxKey+3)) // a line break may follow
@@ -200,9 +200,9 @@ func (k *Keys) file(name string) (string, error) {
 	return string(data), nil
 }
 
-// shared reports whether a file of ours can be read by others, and this can be changed: what an administrator or a
+// isReadableByOthers reports whether a file of ours can be read by others, and this can be changed: what an administrator or a
 // container's engine mounts read-only is theirs to decide.
-func shared(name string, info fs.FileInfo) bool {
+func isReadableByOthers(name string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 != 0 &&
 		!errors.Is(unix.Access(name, unix.W_OK), unix.EROFS)

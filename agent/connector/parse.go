@@ -117,7 +117,7 @@ func (r *reading) checkTexts() {
 	for _, t := range []struct{ key, text string }{
 		{"label", r.doc.Label}, {"options.host", o.Host}, {"options.base_url", o.BaseURL}, {"options.model", o.Model},
 	} {
-		if r.has(t.key) && (t.text == "" || !plainText(t.text)) {
+		if r.has(t.key) && (t.text == "" || !isPrintableLine(t.text)) {
 			r.fail(t.key, "found %s, expected one line of at most %d bytes", jsonc.Clip(t.text), maxText)
 		}
 	}
@@ -133,8 +133,8 @@ func (r *reading) checkTexts() {
 	}
 }
 
-// plainText reports whether s is printable, short and on one line.
-func plainText(s string) bool { return len(s) <= maxText && (s == "" || jsonc.OneLine(s) == s) }
+// isPrintableLine reports whether s is printable, short and on one line.
+func isPrintableLine(s string) bool { return len(s) <= maxText && (s == "" || jsonc.OneLine(s) == s) }
 
 func (r *reading) protocol() Protocol {
 	known := []string{string(OpenAI), string(Responses), string(Anthropic)}

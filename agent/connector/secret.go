@@ -47,7 +47,7 @@ const expectedKey = `"$ENV.NAME", {"env": "NAME"}, {"file": "PATH"} or {"command
 // secret reads options.key. Nothing of it is repeated: it may be the key.
 func (r *reading) secret(v jsonc.Value) Secret {
 	const key = "options.key"
-	if !v.Found() {
+	if !v.IsPresent() {
 		return Secret{}
 	}
 	if text, ok := v.Text(); ok {
@@ -89,7 +89,7 @@ func (r *reading) checkPlace(s Secret, lines map[string]int) {
 	case lines["env"] > 0 && !VariableName(s.Env):
 		r.fail(key+".env", "found another text, expected the name of a variable").
 			Hint = `keys are not written in files: put it into a variable and write "$ENV.NAME"`
-	case lines["file"] > 0 && (!filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "~/") || !plainText(s.File)):
+	case lines["file"] > 0 && (!filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "~/") || !isPrintableLine(s.File)):
 		r.fail(key+".file", "found another text, expected an absolute path or one that begins with ~/")
 	case lines["command"] > 0:
 		if len(s.Command) == 0 || len(s.Command) > maxArgs || s.Command[0] == "" || strings.HasPrefix(s.Command[0], "-") {

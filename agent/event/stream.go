@@ -124,7 +124,7 @@ func (Recorded) Decode(line []byte) []Event {
 		return []Event{NewNotice(NoticeGarbage, "", string(line))}
 	case e.Kind == ResponseFolded:
 		return nil
-	case !whole(e):
+	case !isComplete(e):
 		return []Event{NewNotice(NoticeUnknown, string(e.Kind), "")}
 	}
 	return []Event{e}
@@ -134,7 +134,7 @@ func (Recorded) Decode(line []byte) []Event {
 func IsRecorded(line []byte) bool {
 	var keys map[string]json.RawMessage
 	var e Event
-	if len(line) > MaxLine || json.Unmarshal(line, &e) != nil || !whole(e) || json.Unmarshal(line, &keys) != nil {
+	if len(line) > MaxLine || json.Unmarshal(line, &e) != nil || !isComplete(e) || json.Unmarshal(line, &keys) != nil {
 		return false
 	}
 	for key := range keys {
@@ -149,8 +149,8 @@ var fields = []string{
 	"type", "parent", "message", "text", "streamed", "session", "tool", "denial", "retry", "usage", "hook", "control", "notice", "exit", "result", "message_shown", "response",
 }
 
-// whole reports whether e is of a known kind, and has what that kind tells.
-func whole(e Event) bool {
+// isComplete reports whether e is of a known kind, and has what that kind tells.
+func isComplete(e Event) bool {
 	switch e.Kind {
 	case Text, TextDelta, Thinking, ThinkingDelta:
 		return true

@@ -100,7 +100,7 @@ func load(tree *Tree) (*Skill, []Problem) {
 	if s.Description == "" {
 		return nil, append(problems, at.fail(0, "description", "skipped: it has no description"))
 	}
-	if !safeName(s.Name) {
+	if !isSafeName(s.Name) {
 		return nil, append(problems, at.fail(0, "name", "skipped: the name %q cannot name a directory", cut(s.Name, MaxName)))
 	}
 	return s, problems

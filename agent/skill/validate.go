@@ -144,9 +144,9 @@ func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 // isSpace is the reference's notion, which counts four separators of ASCII.
 func isSpace(c rune) bool { return unicode.IsSpace(c) || c >= 0x1c && c <= 0x1f }
 
-// safeName reports whether a name that breaks the rules of the format can still be
+// isSafeName reports whether a name that breaks the rules of the format can still be
 // shown and used as one element of a path.
-func safeName(name string) bool {
+func isSafeName(name string) bool {
 	return name != "" && len(name) <= 255 && name[0] != '.' &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c == '/' || c == '\\' || !unicode.IsPrint(c) })
 }

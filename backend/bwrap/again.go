@@ -27,8 +27,8 @@ func openMountTable() mountTable {
 	return mountTable(fd)
 }
 
-// changed reports whether mounts have changed; false if that is unknown.
-func (m mountTable) changed() bool {
+// hasChanged reports whether mounts have changed; false if that is unknown.
+func (m mountTable) hasChanged() bool {
 	poll := []unix.PollFd{{Fd: int32(m), Events: unix.POLLPRI}}
 	n, err := unix.Poll(poll, 0) // ignores a negative descriptor
 	return err == nil && n > 0 && poll[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0

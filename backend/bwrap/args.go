@@ -258,7 +258,7 @@ func runtimeDirs(commands []policy.Command) []string {
 		needed[layout.PresetDir] = needed[layout.PresetDir] || c.Rule == "preset"
 		needed[layout.BinDir] = needed[layout.BinDir] || c.Real != ""
 		for _, target := range c.Targets {
-			shared := layout.Shared(c.Name, target)
+			shared := layout.IsShared(c.Name, target)
 			needed[layout.TargetDir] = needed[layout.TargetDir] || shared
 			needed[layout.AliasDir] = needed[layout.AliasDir] || !shared && filepath.Base(target) != c.Name
 		}
@@ -282,7 +282,7 @@ func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 	}
 	for _, target := range c.Targets {
 		switch {
-		case layout.Shared(c.Name, target):
+		case layout.IsShared(c.Name, target):
 			v.add("--ro-bind", target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
 			v.add("--symlink", c.Name, filepath.Join(layout.AliasDir, filepath.Base(target)))

@@ -34,7 +34,7 @@ type network struct {
 
 // openNetwork creates what the plan needs, nil if it needs nothing. The caller closes it.
 func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *network, err error) {
-	if !proxy.Needed(plan) {
+	if !proxy.IsNeeded(plan) {
 		return nil, nil //nolint:nilnil // a nil network is valid
 	}
 	n = &network{cancel: func() {}}
@@ -62,7 +62,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 		i.driver.options.Trace("env", x.Name+" is left out: "+x.Why)
 	}
 	var child *os.File
-	if n.gateway.Proxied() {
+	if n.gateway.IsProxied() {
 		if n.proxy, child, err = guestnet.NewProxyLink(); err != nil {
 			return n, err
 		}
@@ -81,7 +81,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 // they must not ask the user for a passphrase, and only one process can publish a port.
 func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
-		if !proxy.Needed(plan) {
+		if !proxy.IsNeeded(plan) {
 			return plan
 		}
 		off := *plan

@@ -116,7 +116,7 @@ func (p *process) watch(l *guard.Listener) {
 }
 
 // isBuilt reports whether bubblewrap has built the isolation; until then only bubblewrap itself asks the guard.
-func (p *process) isBuilt() bool { return p.status.built() }
+func (p *process) isBuilt() bool { return p.status.isBuilt() }
 
 // begun is called once, with the PID of the sandbox's first process.
 func (p *process) begun(pid int) {
@@ -167,10 +167,10 @@ func (p *process) finish() {
 	p.network.close()
 	reason := p.limits.Reason()
 	err := errors.Join(p.limits.Close(), p.staged.leave())
-	built, code := p.status.built(), p.status.code
+	built, code := p.status.isBuilt(), p.status.code
 	p.status.close()
 	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)
-	changed := p.mounts.changed()
+	changed := p.mounts.hasChanged()
 	p.mounts.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()

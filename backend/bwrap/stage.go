@@ -113,7 +113,7 @@ func (s *staged) adapt(plan *policy.Plan) *policy.Plan {
 	adapted.Mounts = slices.Clone(plan.Mounts)
 	for i := range adapted.Mounts {
 		m := &adapted.Mounts[i]
-		if m.Access != policy.ReadWrite || below(m.Path, plan.Workspace) || plan.Rules[m.Rule].Preset != "@git" {
+		if m.Access != policy.ReadWrite || isBelow(m.Path, plan.Workspace) || plan.Rules[m.Rule].Preset != "@git" {
 			continue
 		}
 		m.Access = policy.ReadOnly
@@ -135,7 +135,7 @@ func (s *staged) watch(g *guard.Guard) {
 		own = filepath.Join(dir, filepath.Base(own))
 	}
 	g.Watch(func(dir string) string {
-		if below(dir, s.stage.Workspace) {
+		if isBelow(dir, s.stage.Workspace) {
 			return filepath.Join(own, s.relative(dir))
 		}
 		return dir
@@ -161,7 +161,7 @@ const maxLinks = 40
 // resolve follows the symbolic links of an absolute path inside, and returns the resolved path
 // and its path on the host.
 func (s *staged) resolve(path string) (inside, host string, err error) {
-	if s == nil || s.stage.Pristine() && s.stage.Kind == stage.Overlay {
+	if s == nil || s.stage.IsPristine() && s.stage.Kind == stage.Overlay {
 		inside, err = filepath.EvalSymlinks(path)
 		return inside, inside, err
 	}
@@ -196,7 +196,7 @@ func (s *staged) resolve(path string) (inside, host string, err error) {
 // it is a link.
 func (s *staged) step(path string) (host, link string, err error) {
 	host = path
-	if path != s.stage.Workspace && below(path, s.stage.Workspace) {
+	if path != s.stage.Workspace && isBelow(path, s.stage.Workspace) {
 		seen, err := s.stage.Look(s.relative(path))
 		if err != nil {
 			return "", "", err

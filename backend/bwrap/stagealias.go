@@ -22,7 +22,7 @@ func checkAliases(plan *policy.Plan) error {
 		writable, _ := plan.Access(alias)
 		open := writable == policy.ReadWrite
 		for _, m := range plan.Mounts {
-			open = open || m.Access == policy.ReadWrite && below(m.Path, alias)
+			open = open || m.Access == policy.ReadWrite && isBelow(m.Path, alias)
 		}
 		if open {
 			return sandbox.Errorf(sandbox.Unsupported, "the workspace is mounted a second time at %s, where commands may write", alias).
@@ -32,8 +32,8 @@ func checkAliases(plan *policy.Plan) error {
 	return nil
 }
 
-// below reports whether p is dir or lies in it; both are clean and absolute.
-func below(p, dir string) bool {
+// isBelow reports whether p is dir or lies in it; both are clean and absolute.
+func isBelow(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
@@ -41,7 +41,7 @@ func below(p, dir string) bool {
 func aliases(mounts []mountinfo.Mount, dir string) []string {
 	own := -1
 	for i, m := range mounts { // of two at one point, the later one is visible
-		if below(dir, m.Point) && (own < 0 || len(m.Point) >= len(mounts[own].Point)) {
+		if isBelow(dir, m.Point) && (own < 0 || len(m.Point) >= len(mounts[own].Point)) {
 			own = i
 		}
 	}
@@ -56,12 +56,12 @@ func aliases(mounts []mountinfo.Mount, dir string) []string {
 		}
 		path := m.Point
 		switch {
-		case below(inside, m.Root):
+		case isBelow(inside, m.Root):
 			path = filepath.Join(m.Point, strings.TrimPrefix(inside, m.Root))
-		case !below(m.Root, inside):
+		case !isBelow(m.Root, inside):
 			continue
 		}
-		if !below(path, dir) {
+		if !isBelow(path, dir) {
 			out = append(out, path)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // workspace. An earlier command under another policy may have changed it, and bubblewrap would
 // follow a link there and mount over an arbitrary path.
 func (s *staged) checkProtected(plan *policy.Plan) error {
-	if s.stage.Kind == stage.Overlay && s.stage.Pristine() {
+	if s.stage.Kind == stage.Overlay && s.stage.IsPristine() {
 		return nil
 	}
 	for _, m := range plan.Mounts {
@@ -44,23 +44,23 @@ func (s *staged) checkProtected(plan *policy.Plan) error {
 
 // sameAs returns Denied unless the view has the same entry as the workspace at an absolute path.
 func (s *staged) sameAs(path string) error {
-	if path == s.stage.Workspace || !below(path, s.stage.Workspace) {
+	if path == s.stage.Workspace || !isBelow(path, s.stage.Workspace) {
 		return nil
 	}
 	seen, err := s.stage.Look(s.relative(path))
 	if err != nil {
 		return sandbox.Errorf(sandbox.Denied, "%s in stage %s cannot be read: %w", path, s.stage.Name, err)
 	}
-	if sameKind(path, seen) {
+	if isSameKind(path, seen) {
 		return nil
 	}
 	return sandbox.Errorf(sandbox.Denied, "the policy protects %s, which differs in stage %s", path, s.stage.Name).
 		WithHint("see 'agent-sandbox explain %s'; run with the flags that the stage was made with, apply it with --protected, or discard it", path)
 }
 
-// sameKind reports whether the workspace's entry at path has the type of the view's, and the same
+// isSameKind reports whether the workspace's entry at path has the type of the view's, and the same
 // target if it is a link.
-func sameKind(path string, seen *stage.Seen) bool {
+func isSameKind(path string, seen *stage.Seen) bool {
 	info, err := os.Lstat(path)
 	if err != nil || seen == nil {
 		return err != nil && seen == nil

@@ -73,7 +73,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if err := checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
-	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on, socket: socket, mounts: -1}
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: isOnTerminal(stdio), staged: on, socket: socket, mounts: -1}
 	var err error
 	if p.limits, err = limits.New(plan.Limits); err != nil {
 		return nil, err

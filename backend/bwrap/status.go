@@ -82,9 +82,9 @@ func (s *status) close() {
 	closeAll([]*os.File{s.read, s.write, s.blockRead, s.blockWrite})
 }
 
-// built reports whether bubblewrap has read the byte of release, which it does when the
+// isBuilt reports whether bubblewrap has read the byte of release, which it does when the
 // isolation is built, right before it executes the command.
-func (s *status) built() bool {
+func (s *status) isBuilt() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.freed && !readable(s.blockRead)

@@ -26,7 +26,7 @@ func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) e
 		_ = unix.Close(p.launched)
 		return err
 	}
-	own := func(f *os.File) bool { return p.bypassesMounts(f, plan) }
+	own := func(f *os.File) bool { return p.canBypassMounts(f, plan) }
 	c.Stdout, c.Stderr = p.output(stdio.Stdout, own), p.output(stdio.Stderr, own)
 	if sameFile(c.Stdout, c.Stderr) {
 		c.Stderr = c.Stdout // one copier, so that lines stay in order
@@ -71,11 +71,11 @@ func (p *process) output(w io.Writer, bypasses func(*os.File) bool) io.Writer {
 // copied hides that a writer is a file, so that package exec copies to it.
 type copied struct{ io.Writer }
 
-// bypassesMounts reports whether a descriptor would give access around the sandbox's mounts: a
+// canBypassMounts reports whether a descriptor would give access around the sandbox's mounts: a
 // command can open a file that is open for reading or appending again through /proc/self/fd, for
 // anything that the host's own mount allows (proc_pid_fd(5)), and through a directory everything
 // below it. It is false for files that commands may write anyway.
-func (p *process) bypassesMounts(f *os.File, plan *policy.Plan) bool {
+func (p *process) canBypassMounts(f *os.File, plan *policy.Plan) bool {
 	if f == nil {
 		return false
 	}

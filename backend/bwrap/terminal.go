@@ -10,11 +10,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// onTerminal reports whether one of the streams is this process's controlling terminal. The
+// isOnTerminal reports whether one of the streams is this process's controlling terminal. The
 // command then stays in this session, so that the shell's job control works as without a
 // sandbox; seccomp denies TIOCSTI and TIOCLINUX, with which it could insert input into that
 // terminal (CVE-2017-5226).
-func onTerminal(stdio sandbox.Stdio) bool {
+func isOnTerminal(stdio sandbox.Stdio) bool {
 	for _, s := range []any{stdio.Stdin, stdio.Stdout, stdio.Stderr} {
 		f, ok := s.(*os.File)
 		if !ok || f == nil {

@@ -84,5 +84,5 @@ func checkLimits(info system.Info, plan *policy.Plan) error {
 	return nil
 }
 
-// rootless reports whether the engine runs in a user namespace of its user.
-func rootless(info system.Info) bool { return slices.Contains(info.SecurityOptions, "name=rootless") }
+// isRootless reports whether the engine runs in a user namespace of its user.
+func isRootless(info system.Info) bool { return slices.Contains(info.SecurityOptions, "name=rootless") }

@@ -38,7 +38,7 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 		args = append(args, "--tmpfs", path+":"+h.Tmpfs[path])
 	}
 	for _, m := range h.Mounts {
-		if m.Type == mount.TypeBind && covers(p.runtime, m.Source) {
+		if m.Type == mount.TypeBind && isWithin(p.runtime, m.Source) {
 			continue // the guest and its wrappers are of no use without each other
 		}
 		args = append(args, "--mount", mountFlag(m))

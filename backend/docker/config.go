@@ -50,7 +50,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		config.Hostname = "sandbox"
 	}
 	host := &container.HostConfig{
-		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.persistent(), IpcMode: "private",
+		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.isPersistent(), IpcMode: "private",
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + filter},
 		ReadonlyRootfs: p.image.ReadOnly, Tmpfs: p.tmpfs(), Mounts: mounts, ShmSize: int64(limits.Tmp),
 		Resources: container.Resources{
@@ -75,7 +75,7 @@ func (p *prepared) seccomp() (string, error) {
 // name returns the container's name: that of a persistent sandbox if it has our prefix, otherwise one with the ID.
 func (p *prepared) name() string {
 	const prefix = "agent-sandbox-"
-	if p.state.persistent() && strings.HasPrefix(p.spec.Name, prefix) && isContainerName(p.spec.Name) {
+	if p.state.isPersistent() && strings.HasPrefix(p.spec.Name, prefix) && isContainerName(p.spec.Name) {
 		return p.spec.Name
 	}
 	return prefix + p.id
@@ -89,7 +89,7 @@ func isContainerName(s string) bool {
 // labels returns the labels that identify the container and its owner.
 func (p *prepared) labels() map[string]string {
 	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
-	if p.state.persistent() {
+	if p.state.isPersistent() {
 		labels[labelState], labels[labelPlace] = p.state.dir, owner.Place(p.state.dir)
 	} else {
 		labels[labelOwner] = owner.Process(os.Getpid())

@@ -13,7 +13,7 @@ import (
 // resolve returns the plan with only those variables of the host that have a meaning in an image: PATH, HOME and similar ones
 // name files of the host. The rules were resolved with all of them: some locate files to protect, others are secrets.
 func resolve(spec sandbox.Spec) (*policy.Plan, error) {
-	if onVolume(spec) {
+	if isOnVolume(spec) {
 		spec.Dir = "" // the host has no such directory
 	}
 	plan, err := policy.Resolve(spec)

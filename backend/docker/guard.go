@@ -53,7 +53,7 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 // inside returns the path inside of a path of the host; false: the container does not show it.
 func (p *prepared) inside(host string) (string, bool) {
 	for _, root := range shown(p.plan) {
-		if covers(root, host) {
+		if isWithin(root, host) {
 			return p.at(host), true
 		}
 	}
@@ -62,7 +62,7 @@ func (p *prepared) inside(host string) (string, bool) {
 
 // outside is the reverse of inside, for messages.
 func (p *prepared) outside(path string) string {
-	if p.spec.Target == "" || p.plan.Workspace == "" || !covers(p.spec.Target, path) {
+	if p.spec.Target == "" || p.plan.Workspace == "" || !isWithin(p.spec.Target, path) {
 		return path
 	}
 	return p.plan.Workspace + strings.TrimPrefix(path, p.spec.Target)

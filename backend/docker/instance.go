@@ -137,7 +137,7 @@ func (i *instance) Close(ctx context.Context) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	err := i.end(ctx)
-	if i.state.persistent() {
+	if i.state.isPersistent() {
 		return err
 	}
 	return errors.Join(err, i.removeOwn())
@@ -156,7 +156,7 @@ func (i *instance) end(ctx context.Context) error {
 	switch {
 	case now.container == "":
 		return nil
-	case i.state.persistent():
+	case i.state.isPersistent():
 		return i.kill(ctx, now.container)
 	}
 	return i.remove(ctx, now.container)

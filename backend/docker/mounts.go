@@ -24,7 +24,7 @@ func shown(plan *policy.Plan) []string {
 	}
 	for i := range plan.Rules {
 		r := &plan.Rules[i]
-		if r.Applied && !r.Missing && (named(r) || repository(r)) && (r.Access == policy.ReadOnly || r.Access == policy.ReadWrite) {
+		if r.Applied && !r.Missing && (isNamed(r) || isRepository(r)) && (r.Access == policy.ReadOnly || r.Access == policy.ReadWrite) {
 			out = append(out, r.Path)
 		}
 	}
@@ -32,17 +32,17 @@ func shown(plan *policy.Plan) []string {
 	return slices.Compact(out)
 }
 
-// named reports whether the user wrote the rule.
-func named(r *policy.Rule) bool {
+// isNamed reports whether the user wrote the rule.
+func isNamed(r *policy.Rule) bool {
 	return r.Preset == "" && r.Layer != policy.LayerDefaults && r.Source != "built in"
 }
 
-// repository reports whether the rule opens the git directory of a workspace that is a linked worktree or a submodule, which
+// isRepository reports whether the rule opens the git directory of a workspace that is a linked worktree or a submodule, which
 // lies elsewhere: without it git finds no repository.
-func repository(r *policy.Rule) bool { return r.Preset == "@git" && r.Access == policy.ReadWrite }
+func isRepository(r *policy.Rule) bool { return r.Preset == "@git" && r.Access == policy.ReadWrite }
 
-// covers reports whether path is root or lies in it.
-func covers(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+// isWithin reports whether path is root or lies in it.
+func isWithin(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
 // view is one path of the host in a container, with its access.
 type view struct {
@@ -68,7 +68,7 @@ func views(plan *policy.Plan) ([]view, error) {
 		found[root] = view{root, access, info.IsDir()}
 	}
 	for _, m := range plan.Mounts {
-		if slices.ContainsFunc(roots, func(root string) bool { return covers(root, m.Path) }) {
+		if slices.ContainsFunc(roots, func(root string) bool { return isWithin(root, m.Path) }) {
 			found[m.Path] = view{m.Path, m.Access, m.Dir}
 		}
 	}
@@ -178,11 +178,11 @@ func checkTargets(all []mount.Mount) error {
 			return sandbox.Errorf(sandbox.Invalid, "target %q is not an absolute path below /", m.Target)
 		}
 		for _, own := range []string{"/proc", "/sys", "/dev"} {
-			if covers(own, t) {
+			if isWithin(own, t) {
 				return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, own)
 			}
 		}
-		if covers(layout.Root, t) && m.Type == mount.TypeVolume {
+		if isWithin(layout.Root, t) && m.Type == mount.TypeVolume {
 			return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, layout.Root)
 		}
 		if seen[t] {

@@ -32,7 +32,7 @@ type network struct {
 
 // openNetwork creates what the plan needs, nil if it needs nothing. The caller closes it.
 func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
-	proxied := proxy.Needed(p.plan)
+	proxied := proxy.IsNeeded(p.plan)
 	if !proxied && len(p.plan.Publish) == 0 && len(p.spec.Firewall) == 0 {
 		return nil, nil //nolint:nilnil // a nil network is valid
 	}
@@ -87,7 +87,7 @@ func (n *network) files() []proxy.File {
 
 // relays returns the addresses at which the guest listens.
 func (n *network) relays() []session.Relay {
-	if n == nil || n.gateway == nil || !n.gateway.Proxied() {
+	if n == nil || n.gateway == nil || !n.gateway.IsProxied() {
 		return nil
 	}
 	return []session.Relay{{Name: proxyRelay, Listen: guestnet.ProxyAddr}}
@@ -104,7 +104,7 @@ func (n *network) serve(s *session.Connection) {
 		return
 	}
 	ctx := n.context
-	if n.gateway != nil && n.gateway.Proxied() {
+	if n.gateway != nil && n.gateway.IsProxied() {
 		l := s.Listener(proxyRelay)
 		n.served.Go(func() {
 			if err := n.gateway.Serve(ctx, l); err != nil && ctx.Err() == nil {

@@ -49,7 +49,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 		return nil, err
 	}
 	saved.Host = c.Host
-	if !c.Local() {
+	if !c.IsLocal() {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "the engine at %s is not on this host, whose files it would mount", c.Host).
 			WithHint("use an engine with a socket on this host")
 	}
@@ -69,7 +69,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.image, err = d.inspect(ctx, c, d.imageName(spec), plan.Commands); err != nil {
 		return nil, err
 	}
-	if p.user, err = p.image.SandboxUser(plan.Workspace, rootless(info.Info)); err != nil {
+	if p.user, err = p.image.SandboxUser(plan.Workspace, isRootless(info.Info)); err != nil {
 		return nil, err
 	}
 	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands, p.private()); err != nil {
@@ -136,13 +136,13 @@ func (p *prepared) at(path string) string {
 
 // dir returns the directory inside in which commands start.
 func (p *prepared) dir() string {
-	if onVolume(p.spec) {
+	if isOnVolume(p.spec) {
 		return p.spec.Dir
 	}
 	return p.at(p.plan.Dir)
 }
 
-// onVolume reports whether commands start in one of the sandbox's volumes.
-func onVolume(spec sandbox.Spec) bool {
-	return slices.ContainsFunc(spec.Volumes, func(v sandbox.Volume) bool { return covers(v.Target, spec.Dir) })
+// isOnVolume reports whether commands start in one of the sandbox's volumes.
+func isOnVolume(spec sandbox.Spec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v sandbox.Volume) bool { return isWithin(v.Target, spec.Dir) })
 }

@@ -78,5 +78,5 @@ func (d *Driver) sweepRoots(ctx context.Context, c *engine.Client) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(slices.DeleteFunc(errs, inProgress)...)
+	return errors.Join(slices.DeleteFunc(errs, isInProgress)...)
 }

@@ -168,7 +168,7 @@ func (b *runtimeDir) command(ctx context.Context, r *image.Reader, c policy.Comm
 	}
 	for _, target := range programs {
 		switch {
-		case layout.Shared(c.Name, target):
+		case layout.IsShared(c.Name, target):
 			err = b.copyProgram(ctx, r, c.Name, target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
 			err = b.alias(filepath.Base(target), c.Name)

@@ -44,7 +44,7 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 
 // checkPersistent returns an error unless the sandbox is persistent and open.
 func (i *instance) checkPersistent() error {
-	if !i.state.persistent() {
+	if !i.state.isPersistent() {
 		return sandbox.Errorf(sandbox.Unsupported, "only a persistent sandbox has snapshots").WithHint("'agent-sandbox create' creates one")
 	}
 	if i.isClosed() {

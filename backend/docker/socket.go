@@ -20,7 +20,7 @@ const (
 // socketDir returns the directory of the guest's socket. For a persistent sandbox it is always the same one, because it is
 // part of the container's configuration; otherwise its name contains its owner.
 func (p *prepared) socketDir() string {
-	if p.state.persistent() {
+	if p.state.isPersistent() {
 		return filepath.Join(p.state.dir, stateSocketDir)
 	}
 	return p.driver.dir(socketsDir, owner.Process(os.Getpid())+" "+p.id)

@@ -82,7 +82,7 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 		return h, err
 	}
 	h.session, err = i.connect(ctx, h, d, setup)
-	if code := sandbox.CodeOf(err); i.state.persistent() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
+	if code := sandbox.CodeOf(err); i.state.isPersistent() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
 		// An engine (20.10) that was killed while the container ran closes the container's input once at its next start.
 		if err = i.kill(ctx, h.container); err == nil {
 			d.Close() // the killed guest may have connected to this one

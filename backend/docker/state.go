@@ -59,8 +59,8 @@ func (s state) save() error {
 	return writeFile(filepath.Join(s.dir, stateFile), data, 0o600)
 }
 
-// persistent reports whether the container outlives this process.
-func (s state) persistent() bool { return s.dir != "" }
+// isPersistent reports whether the container outlives this process.
+func (s state) isPersistent() bool { return s.dir != "" }
 
 // configHash identifies a container's configuration. It omits the image, because a new container begins with the old one's
 // files, and the location of the State, which has other numbers after a boot.
@@ -79,7 +79,7 @@ func configHash(o client.ContainerCreateOptions) (string, error) {
 // container returns the ID of the container that options describe. For a persistent sandbox it is the existing one or, if
 // the configuration has changed since, a new one with the files of the old.
 func (p *prepared) container(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
-	if !p.state.persistent() {
+	if !p.state.isPersistent() {
 		return p.create(ctx, options)
 	}
 	config, err := configHash(options)

@@ -39,14 +39,14 @@ func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
 		}
 		d.options.Trace("docker", "removing container "+one.ID+", whose owner has ended")
 		_, err := c.ContainerRemove(ctx, one.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-		if err = c.Wrap(err, "remove a container"); sandbox.CodeOf(err) != sandbox.NotFound && !inProgress(err) {
+		if err = c.Wrap(err, "remove a container"); sandbox.CodeOf(err) != sandbox.NotFound && !isInProgress(err) {
 			errs = append(errs, err)
 		}
 	}
 	errs = append(errs, d.sweepRoots(ctx, c), d.sweepImages(ctx, c, ours, known))
 	// Images without a container and a snapshot.
 	_, err = c.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.Add("label", labelOurs+"=1").Add("dangling", "true")})
-	if !inProgress(err) {
+	if !isInProgress(err) {
 		errs = append(errs, c.Wrap(err, "remove images"))
 	}
 	d.sweepFiles(known)
@@ -83,8 +83,8 @@ func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.
 	return errors.Join(errs...)
 }
 
-// inProgress reports whether the engine is already carrying out the request.
-func inProgress(err error) bool {
+// isInProgress reports whether the engine is already carrying out the request.
+func isInProgress(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "already in progress") || strings.Contains(err.Error(), "already running"))
 }
 

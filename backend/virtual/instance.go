@@ -85,7 +85,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	defer i.mu.Unlock()
 	n := 0
 	for p := range i.running {
-		if !p.over() {
+		if !p.hasCommandEnded() {
 			n++
 		}
 	}
@@ -183,7 +183,7 @@ func (i *instance) add(p *process) error {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	for old := range i.running {
-		if old.over() && old.gone() { // its background processes have ended meanwhile
+		if old.hasCommandEnded() && old.hasEnded() { // its background processes have ended meanwhile
 			old.shell.Close()
 			delete(i.running, old)
 		}

@@ -42,11 +42,11 @@ const bundlePath = "/run/agent-sandbox/authorities.pem"
 // openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host
 // that fetch secrets. The caller closes it.
 func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*network, error) {
-	if plan.Network.Mode != sandbox.NetworkHost && !proxy.Needed(plan) {
+	if plan.Network.Mode != sandbox.NetworkHost && !proxy.IsNeeded(plan) {
 		return nil, nil //nolint:nilnil // A nil network is one.
 	}
 	n := &network{plan: plan, cancel: func() {}}
-	if !proxy.Needed(plan) {
+	if !proxy.IsNeeded(plan) {
 		return n, nil
 	}
 	var err error
@@ -56,7 +56,7 @@ func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*net
 	if err != nil {
 		return nil, err
 	}
-	if !n.gateway.Proxied() {
+	if !n.gateway.IsProxied() {
 		return n, nil
 	}
 	n.trust()

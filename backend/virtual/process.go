@@ -37,17 +37,17 @@ func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
 	}
 	// Before Wait returns, so that the files survive a kill of this process after it.
 	p.err = p.instance.saved.commit(p.instance.tree)
-	if p.gone() {
+	if p.hasEnded() {
 		p.shell.Close()
 		p.instance.remove(p)
 	}
 }
 
-// gone reports whether no process of the command is left.
-func (p *process) gone() bool { return len(p.shell.Processes()) <= 1 }
+// hasEnded reports whether no process of the command is left.
+func (p *process) hasEnded() bool { return len(p.shell.Processes()) <= 1 }
 
-// over reports whether the command itself has ended.
-func (p *process) over() bool {
+// hasCommandEnded reports whether the command itself has ended.
+func (p *process) hasCommandEnded() bool {
 	select {
 	case <-p.ended:
 		return true

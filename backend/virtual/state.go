@@ -42,12 +42,12 @@ const (
 	stateFile = "/.agent-sandbox-state"
 )
 
-// outside reports whether a path is neither in a directory of the host nor a given file.
-func (t *tree) outside(p string) bool { return !t.isGiven(p) && !t.has(p) }
+// isOutside reports whether a path is neither in a directory of the host nor a given file.
+func (t *tree) isOutside(p string) bool { return !t.isGiven(p) && !t.has(p) }
 
 // save returns the state of a snapshot of the tree.
 func (t *tree) save(now *vfs.Snapshot) (*state, error) {
-	changes := vfs.DiffExcept(t.base, now, func(p string) bool { return !t.outside(p) })
+	changes := vfs.DiffExcept(t.base, now, func(p string) bool { return !t.isOutside(p) })
 	s := &state{expected: map[string]hostdir.Expected{}}
 	for _, m := range t.mounts {
 		list, expected, err := m.Pending(now)
@@ -84,7 +84,7 @@ func (t *tree) load(s *state) error {
 		}
 	}
 	var back []vfs.Graft
-	for _, c := range vfs.DiffExcept(t.base, t.fs.Snapshot(), func(p string) bool { return !t.outside(p) }) {
+	for _, c := range vfs.DiffExcept(t.base, t.fs.Snapshot(), func(p string) bool { return !t.isOutside(p) }) {
 		back = append(back, vfs.Graft{Path: c.Path, Gone: c.Kind == vfs.Created})
 	}
 	t.fs.Graft(t.base, back)

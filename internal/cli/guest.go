@@ -9,7 +9,7 @@ import (
 // the small helper serves as its own. Outside of a sandbox it only mounts
 // staged views, since the guest starts its programs without this step.
 func actAsGuest(args, env []string) (code int, ok bool) {
-	if !guest.Stages(args) && (!host.Inside() || !guest.Serves(args)) {
+	if !guest.IsStageCall(args) && (!host.IsInside() || !guest.IsGuestCall(args)) {
 		return 0, false
 	}
 	return guest.Main(args, env), true

@@ -30,7 +30,7 @@ func (d *draft) refuse(it item, words []string, prefix, part bool) {
 		}
 	}
 	switch {
-	case len(words) > 1 && name == "git" && refusedByGit(words[1:]):
+	case len(words) > 1 && name == "git" && isRefusedByGit(words[1:]):
 		d.say(it.lack(Moot, "git's wrapper refuses it (but in /tmp)", `"commands": {"git": "@git"}, which is the default`))
 		return
 	case len(words) > 1:
@@ -76,8 +76,8 @@ var gitRefusals = []string{
 	"rm -f", "rm --force", "fast-import --force",
 }
 
-// refusedByGit reports whether the @git wrapper refuses all lines that begin with words.
-func refusedByGit(words []string) bool {
+// isRefusedByGit reports whether the @git wrapper refuses all lines that begin with words.
+func isRefusedByGit(words []string) bool {
 	line := strings.Join(words, " ") + " "
 	return slices.ContainsFunc(gitRefusals, func(r string) bool { return strings.HasPrefix(line, r+" ") })
 }

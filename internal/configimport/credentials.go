@@ -29,7 +29,7 @@ func (d *draft) credentials(o *object, s syntax, reachable []item) {
 	for _, v := range o.objects("envVars") {
 		name, mode := v.text("name"), v.text("mode")
 		switch {
-		case name == nil || !variable(name.value):
+		case name == nil || !isVariableName(name.value):
 			v.fail(v.value, v.path, "an object with the name of a variable")
 			return
 		case mode.is("mask"):
@@ -57,7 +57,7 @@ func (d *draft) maskVariable(o *object, name item, reachable []item) {
 		return
 	}
 	value := sandbox.Secret{Hosts: hosts}
-	if !decodes("secrets", map[string]sandbox.Secret{name.value: value}) {
+	if !canDecode("secrets", map[string]sandbox.Secret{name.value: value}) {
 		d.say(name.lack(Stricter, "the sandbox sets this variable itself: the host's value does not pass", "env.deny"))
 		d.env = append(d.env, name)
 		return
@@ -113,7 +113,7 @@ func (d *draft) injectHosts(o *object, reachable []item) []string {
 	for _, it := range entries {
 		rule, why := domain(it.value)
 		host, port := hostPort(rule)
-		if why != "" || wide(rule) || local(rule) || port != "" && port != "443" {
+		if why != "" || isWide(rule) || local(rule) || port != "" && port != "443" {
 			d.say(it.lack(Stricter, "a secret goes to named hosts over TLS on port 443", "secrets"))
 			continue
 		}
@@ -122,8 +122,8 @@ func (d *draft) injectHosts(o *object, reachable []item) []string {
 	return hosts
 }
 
-// variable reports whether s is a POSIX name.
-func variable(s string) bool {
+// isVariableName reports whether s is a POSIX name.
+func isVariableName(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
 			return false
@@ -132,8 +132,8 @@ func variable(s string) bool {
 	return s != ""
 }
 
-// decodes reports whether package policy takes a value at a key.
-func decodes(key string, value any) bool {
+// canDecode reports whether package policy takes a value at a key.
+func canDecode(key string, value any) bool {
 	text := encode(map[string]any{key: value})
 	_, _, err := policy.Decode("", text)
 	return err == nil

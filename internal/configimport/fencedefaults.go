@@ -76,9 +76,9 @@ func (c *fence) shellHosts() {
 	for _, it := range c.ssh.hosts {
 		rule, why := domain(it.value)
 		switch {
-		case why != "" || wide(rule) || local(rule):
+		case why != "" || isWide(rule) || local(rule):
 			d.say(it.lack(Grant, "a host is named by its full name", `network.allow with "HOST:22"`))
-		case !slices.ContainsFunc(d.allow, func(a item) bool { return includes(a.value, rule) }):
+		case !slices.ContainsFunc(d.allow, func(a item) bool { return isIncluded(a.value, rule) }):
 			d.say(it.lack(Moot, "network.allowedDomains does not have the host", ""))
 		case !open:
 			d.say(it.lack(Grant, "ssh cannot be restricted to commands or by patterns, so its port stays closed", `network.allow with "HOST:22"`))
@@ -91,8 +91,8 @@ func (c *fence) shellHosts() {
 	}
 }
 
-// includes reports whether the rule outer allows all hosts of inner.
-func includes(outer, inner string) bool {
+// isIncluded reports whether the rule outer allows all hosts of inner.
+func isIncluded(outer, inner string) bool {
 	outer, _ = hostPort(outer)
 	inner, _ = hostPort(inner)
 	suffix, wild := strings.CutPrefix(outer, "*")

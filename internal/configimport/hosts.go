@@ -23,11 +23,11 @@ func (d *draft) domains(allow, deny []item, any bool) {
 		case local(rule):
 			d.say(it.lack(Grant, "names never lead to the host's own loopback", `network.allow with an address and port, such as "127.0.0.1:3000"`))
 			continue
-		case wide(rule) && !any:
+		case isWide(rule) && !any:
 			d.say(it.lack(Grant, "it matches any host; "+string(d.tool)+" refuses it, too", `network.allow with "any": true`))
 			continue
 		}
-		d.any = d.any || wide(rule)
+		d.any = d.any || isWide(rule)
 		if _, port := hostPort(rule); port == "" && !narrowed {
 			narrowed = true
 			d.say(it.lack(Stricter, anyPort, "network.allow with HOST:PORT; network.private_hosts"))
@@ -127,8 +127,8 @@ func hostPort(s string) (host, port string) {
 	return s[:i], s[i+1:]
 }
 
-// wide reports whether a rule needs "any": true.
-func wide(rule string) bool {
+// isWide reports whether a rule needs "any": true.
+func isWide(rule string) bool {
 	host, _ := hostPort(rule)
 	name, wild := strings.CutPrefix(host, "*.")
 	return host == "*" || wild && !strings.Contains(name, ".")
@@ -145,7 +145,7 @@ func (d *draft) proxy(it *item, url string) {
 	if it == nil {
 		return
 	}
-	if !decodes("network", map[string]any{"upstream": url}) {
+	if !canDecode("network", map[string]any{"upstream": url}) {
 		d.say(it.lack(Restriction, "only a proxy of the form http://HOST:PORT can be passed on to", "network.upstream"))
 		return
 	}

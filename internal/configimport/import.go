@@ -80,14 +80,14 @@ func (d *draft) result() (*Result, error) {
 	return r, nil
 }
 
-// Complete reports whether the policy holds every restriction of the settings.
-func (r *Result) Complete() bool {
+// IsComplete reports whether the policy holds every restriction of the settings.
+func (r *Result) IsComplete() bool {
 	return !slices.ContainsFunc(r.Lacks, func(l Lack) bool { return l.Kind == Restriction })
 }
 
 // short writes a path below the home directory with ~.
 func (h Host) short(file string) string {
-	if within(file, h.Home) && h.Home != "/" && file != h.Home {
+	if isWithin(file, h.Home) && h.Home != "/" && file != h.Home {
 		return "~" + file[len(h.Home):]
 	}
 	return file

@@ -162,8 +162,8 @@ func runRows(t *testing.T, tool Tool, rows []importRow) {
 			if !bytes.Equal(a, b) {
 				t.Errorf("decoded %s, have %s", a, b)
 			}
-			if want := !strings.Contains(row.lacks, "restriction "); r.Complete() != want {
-				t.Errorf("complete is %v", r.Complete())
+			if want := !strings.Contains(row.lacks, "restriction "); r.IsComplete() != want {
+				t.Errorf("complete is %v", r.IsComplete())
 			}
 		})
 	}

@@ -114,7 +114,7 @@ func (d *draft) below(root, rel string) string {
 	switch home := d.host.Home; {
 	case root == "" || root == d.host.Dir:
 		return rel
-	case within(root, home) && home != "/":
+	case isWithin(root, home) && home != "/":
 		return "~" + escape(root[len(home):]) + "/" + rel
 	}
 	return escape(root) + "/" + rel
@@ -220,19 +220,19 @@ func (p pattern) matches(at string) bool {
 	if !p.glob() {
 		return at == p.base
 	}
-	if !within(at, p.base) || at == p.base {
+	if !isWithin(at, p.base) || at == p.base {
 		return false
 	}
 	ok, _ := doublestar.Match(p.rest, strings.TrimPrefix(at[len(p.base):], "/")) // validated
 	return ok
 }
 
-// covers reports whether at, absolute, is what p stands for or lies below it.
-func (p pattern) covers(at string) bool {
+// isAbove reports whether at, absolute, is what p stands for or lies below it.
+func (p pattern) isAbove(at string) bool {
 	if !p.glob() {
-		return within(at, p.base)
+		return isWithin(at, p.base)
 	}
-	for ; within(at, p.base); at = filepath.Dir(at) {
+	for ; isWithin(at, p.base); at = filepath.Dir(at) {
 		if p.matches(at) {
 			return true
 		}
@@ -243,16 +243,16 @@ func (p pattern) covers(at string) bool {
 	return false
 }
 
-// reaches reports whether p, a glob, may match a path at or below those that o matches.
+// canReach reports whether p, a glob, may match a path at or below those that o matches.
 // In doubt it returns true.
-func (p pattern) reaches(o pattern) bool {
+func (p pattern) canReach(o pattern) bool {
 	if !p.glob() {
 		return false
 	}
-	if o.glob() || within(p.base, o.base) {
-		return within(p.base, o.base) || within(o.base, p.base)
+	if o.glob() || isWithin(p.base, o.base) {
+		return isWithin(p.base, o.base) || isWithin(o.base, p.base)
 	}
-	if !within(o.base, p.base) {
+	if !isWithin(o.base, p.base) {
 		return false
 	}
 	names := strings.Split(strings.Trim(o.base[len(p.base):], "/"), "/")
@@ -271,8 +271,8 @@ func (p pattern) reaches(o pattern) bool {
 	return true
 }
 
-// within reports whether at is root or lies below it. Both are clean and absolute.
-func within(at, root string) bool {
+// isWithin reports whether at is root or lies below it. Both are clean and absolute.
+func isWithin(at, root string) bool {
 	return at == root || root == "/" || strings.HasPrefix(at, root) && at[len(root)] == '/'
 }
 

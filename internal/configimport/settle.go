@@ -75,7 +75,7 @@ func (r *rules) hide(a access) {
 		r.exclude.add(a.text, a.from)
 	}
 	// A preset names the home directory, which is deeper, or exact where this is a glob.
-	if home := r.d.resolve("~"); a.covers(home) && home != "/" {
+	if home := r.d.resolve("~"); a.isAbove(home) && home != "/" {
 		r.exclude.add("~", a.from)
 	}
 }
@@ -84,13 +84,13 @@ func (r *rules) hide(a access) {
 // lack for it.
 func (r *rules) own(a access) bool {
 	for _, dir := range []string{"/proc", "/sys"} {
-		if within(a.base, dir) {
+		if isWithin(a.base, dir) {
 			r.d.say(a.lack(Restriction, dir+" is needed inside, and shows the sandbox's own processes only", ""))
 			return true
 		}
 	}
 	for _, dir := range []string{"/dev", "/run"} {
-		if within(a.base, dir) {
+		if isWithin(a.base, dir) {
 			r.d.say(a.lack(Moot, "a sandbox has a "+dir+" of its own", "filesystem.sockets"))
 			return true
 		}
@@ -100,20 +100,20 @@ func (r *rules) own(a access) bool {
 
 // protect turns denyWrite into ro.
 func (r *rules) protect(a access) {
-	if within(a.base, "/proc") || within(a.base, "/sys") || within(a.base, "/dev") || within(a.base, "/run") {
+	if isWithin(a.base, "/proc") || isWithin(a.base, "/sys") || isWithin(a.base, "/dev") || isWithin(a.base, "/run") {
 		r.d.say(a.lack(Moot, "nothing of the host can be written there", ""))
 		return
 	}
-	if !a.glob() && r.hidden(a.base) {
+	if !a.glob() && r.isHidden(a.base) {
 		return // read-only would show it
 	}
 	for _, n := range r.d.denyRead {
 		switch {
-		case !a.glob() || !within(n.base, a.base) && !within(a.base, n.base):
+		case !a.glob() || !isWithin(n.base, a.base) && !isWithin(a.base, n.base):
 			continue
-		case !n.glob() && within(a.base, n.base) && r.hidden(a.base):
+		case !n.glob() && isWithin(a.base, n.base) && r.isHidden(a.base):
 			return
-		case !n.glob() && within(a.base, n.base) && n.base != a.base:
+		case !n.glob() && isWithin(a.base, n.base) && n.base != a.base:
 			continue // something opens it again
 		}
 		// What matches inside of what is hidden must not be shown by being read-only.
@@ -126,11 +126,11 @@ func (r *rules) protect(a access) {
 	r.ro.add(a.text, a.from)
 }
 
-// hidden reports whether at is hidden and nothing deeper opens it again.
-func (r *rules) hidden(at string) bool {
+// isHidden reports whether at is hidden and nothing deeper opens it again.
+func (r *rules) isHidden(at string) bool {
 	closed, open := -1, -1
 	for _, n := range r.d.denyRead {
-		if closed = max(closed, n.level(at)); n.deep && n.covers(at) {
+		if closed = max(closed, n.level(at)); n.deep && n.isAbove(at) {
 			closed = len(at) + 1 // each entry below is meant
 		}
 	}
@@ -143,7 +143,7 @@ func (r *rules) hidden(at string) bool {
 // level returns the length of the deepest path that a stands for and that is at or above
 // it, or -1.
 func (a access) level(at string) int {
-	if !a.covers(at) {
+	if !a.isAbove(at) {
 		return -1
 	}
 	for !a.matches(at) {
@@ -174,10 +174,10 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 	if write {
 		for i := range r.d.denyWrite {
 			n := &r.d.denyWrite[i]
-			if n.covers(a.base) || n.glob() && n.text == a.text {
+			if n.isAbove(a.base) || n.glob() && n.text == a.text {
 				return n, false
 			}
-			if a.reaches(n.pattern) {
+			if a.canReach(n.pattern) {
 				return n, true
 			}
 		}
@@ -186,9 +186,9 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 		n := &r.d.denyRead[i]
 		wins := a.weak && !n.soft || n.deep && a.base != n.base || n.glob() && n.matches(a.base)
 		switch {
-		case wins && n.covers(a.base):
+		case wins && n.isAbove(a.base):
 			return n, false
-		case (a.weak && !n.soft || n.deep && a.glob()) && a.reaches(n.pattern):
+		case (a.weak && !n.soft || n.deep && a.glob()) && a.canReach(n.pattern):
 			return n, true
 		}
 	}
@@ -202,9 +202,9 @@ func (r *rules) open(a access) {
 		r.d.say(a.lack(Grant, "the root directory is never writable", "filesystem.rw with the directories that are meant"))
 	case !a.glob() && (a.base == "/tmp" || a.base == "/var/tmp"):
 		r.d.say(a.lack(Stricter, "a sandbox has a "+a.base+" of its own, writable and gone afterwards", ""))
-	case within(a.base, "/dev"):
+	case isWithin(a.base, "/dev"):
 		r.d.say(a.lack(Moot, "a sandbox has a /dev of its own", ""))
-	case within(a.base, "/proc") || within(a.base, "/sys") || within(a.base, "/run"):
+	case isWithin(a.base, "/proc") || isWithin(a.base, "/sys") || isWithin(a.base, "/run"):
 		r.d.say(a.lack(Grant, "it belongs to the sandbox", ""))
 	default:
 		r.rw.add(a.text, a.from)
@@ -215,21 +215,21 @@ func (r *rules) open(a access) {
 func (r *rules) show(a access, writable []access) {
 	hidden := 0
 	for _, n := range r.d.denyRead {
-		if n.covers(a.base) {
+		if n.isAbove(a.base) {
 			hidden = max(hidden, len(n.base))
 		}
 	}
 	for _, w := range writable {
-		if w.covers(a.base) && (len(w.base) > hidden || w.base == a.base) {
+		if w.isAbove(a.base) && (len(w.base) > hidden || w.base == a.base) {
 			return
 		}
 	}
 	switch {
-	case hidden == 0 && within(a.base, r.workspace), a.base == "/" && !a.glob():
+	case hidden == 0 && isWithin(a.base, r.workspace), a.base == "/" && !a.glob():
 		return // nothing hides it
-	case within(a.base, "/dev") || within(a.base, "/proc") || within(a.base, "/sys"):
+	case isWithin(a.base, "/dev") || isWithin(a.base, "/proc") || isWithin(a.base, "/sys"):
 		return // the sandbox's own
-	case within(a.base, "/run"):
+	case isWithin(a.base, "/run"):
 		r.d.say(a.lack(Grant, "a sandbox has a /run of its own", "filesystem.sockets"))
 		return
 	}
@@ -251,7 +251,7 @@ func (r *rules) presetRules() {
 		}
 	}
 	// ownDirectory has those that hide the working directory itself.
-	below := slices.DeleteFunc(slices.Clone(r.d.denyRead), func(n access) bool { return n.covers(r.workspace) })
+	below := slices.DeleteFunc(slices.Clone(r.d.denyRead), func(n access) bool { return n.isAbove(r.workspace) })
 	for _, preset := range []string{"@lint/ts", "@lint/go", "@lint/python"} {
 		if n := r.against(preset, below); n != nil {
 			r.presets.add("!"+preset, n.from)
@@ -265,7 +265,7 @@ func (r *rules) against(preset string, denials []access) *access {
 	for _, p := range policy.PresetPaths(preset) {
 		at := r.d.resolve(p)
 		for i := range denials {
-			if n := &denials[i]; n.covers(at) && (n.glob() || n.base != at) {
+			if n := &denials[i]; n.isAbove(at) && (n.glob() || n.base != at) {
 				return n
 			}
 		}
@@ -279,12 +279,12 @@ func (r *rules) ownDirectory(writable []access) {
 	hidden, shown := -1, -1
 	var by source
 	for _, n := range d.denyRead {
-		if n.covers(ws) && len(n.base) > hidden {
+		if n.isAbove(ws) && len(n.base) > hidden {
 			hidden, by = len(n.base), n.from
 		}
 	}
 	for _, a := range slices.Concat(writable, d.allowRead) {
-		if !a.glob() && a.covers(ws) {
+		if !a.glob() && a.isAbove(ws) {
 			shown = max(shown, len(a.base))
 		}
 	}
@@ -297,7 +297,7 @@ func (r *rules) ownDirectory(writable []access) {
 		d.say(it.lack(Stricter, "the working directory is hidden, and nothing can be started in it", `filesystem.ro or filesystem.rw with "."`))
 		return
 	}
-	if i := slices.IndexFunc(d.denyWrite, func(n access) bool { return n.covers(ws) }); i >= 0 {
+	if i := slices.IndexFunc(d.denyWrite, func(n access) bool { return n.isAbove(ws) }); i >= 0 {
 		r.ro.add(".", d.denyWrite[i].from)
 		return
 	}
@@ -306,7 +306,7 @@ func (r *rules) ownDirectory(writable []access) {
 	}
 	r.ro.add(".", *d.closed)
 	for _, w := range writable {
-		if w.covers(ws) {
+		if w.isAbove(ws) {
 			d.say(w.lack(Stricter, "a sandbox may be started in any directory, so the one where it starts is writable only where that is said", `filesystem.rw with "."`))
 		}
 	}

@@ -73,8 +73,8 @@ func (c *Client) Podman(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(v.Components, func(part system.ComponentVersion) bool { return part.Name == "Podman Engine" }), nil
 }
 
-// Local reports whether the engine runs on this host, so that it can mount this host's files.
-func (c *Client) Local() bool { return strings.HasPrefix(c.Host, "unix://") }
+// IsLocal reports whether the engine runs on this host, so that it can mount this host's files.
+func (c *Client) IsLocal() bool { return strings.HasPrefix(c.Host, "unix://") }
 
 // Wrap gives an error of the engine a code: NotFound and Exists as the engine reports them, Unavailable when it did not
 // answer, Exhausted for a full disk. doing names the operation, in words that fit after "cannot". A nil err stays nil.

@@ -87,8 +87,8 @@ func merge(in []span) []span {
 	return out
 }
 
-// covers reports whether any opening has the address, on any port.
-func covers(all []opening, a netip.Addr) bool {
+// isCovered reports whether any opening has the address, on any port.
+func isCovered(all []opening, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(o opening) bool {
 		return slices.ContainsFunc(slices.Concat(o.v4, o.v6), func(s span) bool {
 			return s.from.BitLen() == a.BitLen() && s.from.Compare(a) <= 0 && a.Compare(s.to) <= 0

@@ -117,7 +117,7 @@ func closed(open []opening) []probe {
 		{unix.SOCK_STREAM, netip.MustParseAddrPort("[2001:db8::77]:443")},
 		{unix.SOCK_DGRAM, netip.MustParseAddrPort("[2001:db8::77]:53")},
 	} {
-		if p.kind == unix.SOCK_DGRAM || !covers(open, p.to.Addr()) {
+		if p.kind == unix.SOCK_DGRAM || !isCovered(open, p.to.Addr()) {
 			out = append(out, p)
 		}
 	}

@@ -74,10 +74,10 @@ func Main(args, env []string) int {
 	return p.Usage()
 }
 
-// Serves reports whether a program that can be both the command and the guest
+// IsGuestCall reports whether a program that can be both the command and the guest
 // was started as the guest: by an operation that only the guest has, or under the
 // name of a wrapped command inside a sandbox.
-func Serves(args []string) bool {
+func IsGuestCall(args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
@@ -87,12 +87,12 @@ func Serves(args []string) bool {
 			return true
 		}
 	}
-	return !process.IsOwnName(args[0]) && process.IsInside() && launcher()
+	return !process.IsOwnName(args[0]) && process.IsInside() && isLauncher()
 }
 
-// launcher reports whether this process was started from a file that hides
+// isLauncher reports whether this process was started from a file that hides
 // another program, not from where the guest itself lies.
-func launcher() bool {
+func isLauncher() bool {
 	exe, err := os.Readlink(process.SelfExe)
 	return err == nil && exe != layout.Program && !process.IsOwnName(exe)
 }

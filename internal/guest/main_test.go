@@ -23,7 +23,7 @@ func TestServesOnlyAsGuest(t *testing.T) {
 		{[]string{"agent-sandbox", "multicall", "git"}, true},
 		{[]string{"renamed", "files"}, false}, // outside nothing is wrapped
 	} {
-		if got := Serves(row.args); got != row.want {
+		if got := IsGuestCall(row.args); got != row.want {
 			t.Errorf("Serves(%q) = %v", row.args, got)
 		}
 	}

@@ -116,7 +116,7 @@ func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string,
 			return nil, err
 		}
 		args[t.arg] = v
-		if !exact(v) {
+		if !isExactVersion(v) {
 			wanted[t.arg] = t.pkg + "@" + v
 		}
 	}

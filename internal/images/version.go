@@ -34,8 +34,8 @@ func checkVersion(pkg, v string) error {
 	return nil
 }
 
-// exact reports whether v is an exact version, not a tag or a range.
-func exact(v string) bool {
+// isExactVersion reports whether v is an exact version, not a tag or a range.
+func isExactVersion(v string) bool {
 	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(v)
 }
 
@@ -68,7 +68,7 @@ func newest(printed []byte) (string, bool) {
 	if json.Unmarshal(printed, &one) != nil && json.Unmarshal(printed, &many) == nil && len(many) > 0 {
 		one = many[len(many)-1]
 	}
-	return one, exact(one)
+	return one, isExactVersion(one)
 }
 
 // npmError returns npm's error message on one line.

@@ -21,7 +21,7 @@ func TestExactVersions(t *testing.T) {
 	for v, want := range map[string]bool{
 		"1.2.3": true, "1.2.3-rc.1": true, "10.0.0+x": true, "1.2": false, "latest": false, "^1.2.3": false, "1.2.3\n": false, "": false,
 	} {
-		if exact(v) != want {
+		if isExactVersion(v) != want {
 			t.Errorf("%q: %v", v, !want)
 		}
 	}

@@ -90,7 +90,7 @@ func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 	}
 	obj, isObject := jv.Value.(*hujson.Object)
 	lit, isLiteral := jv.Value.(hujson.Literal)
-	if isLiteral && lit.Kind() == '"' && loneSurrogate(lit) {
+	if isLiteral && lit.Kind() == '"' && hasLoneSurrogate(lit) {
 		d.add(d.doc.surrogate(line, JoinKey(d.prefix, key), lit))
 		return
 	}
@@ -160,7 +160,7 @@ func (d *decoder) object(v reflect.Value, obj *hujson.Object, key string) {
 		}
 		first[name] = line
 		d.lines[path] = line
-		if loneSurrogate(lit) {
+		if hasLoneSurrogate(lit) {
 			d.add(d.doc.surrogate(line, JoinKey(d.prefix, path), lit))
 			continue
 		}

@@ -59,7 +59,7 @@ func Test_A_File_Is_Put_Into_A_Struct(t *testing.T) {
 		Name: "a", Inner: inner{Size: 2048, Words: []string{}, Pairs: map[string]string{"x": "y"}},
 		List: []inner{{}, {Words: []string{"a", "b"}}}, Number: &seven,
 	}
-	if !o.Raw.Found() || !o.Raw.IsObject() || o.Raw.Line() != 6 {
+	if !o.Raw.IsPresent() || !o.Raw.IsObject() || o.Raw.Line() != 6 {
 		t.Errorf("raw is %+v", o.Raw)
 	}
 	alone, problem := Reader{}.Parse("f", o.Raw.Alone())
@@ -206,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%q", p)
 			}
 		}
-		if !o.Raw.Found() {
+		if !o.Raw.IsPresent() {
 			return
 		}
 		alone, problem := Reader{}.Parse("f", o.Raw.Alone())

@@ -63,9 +63,9 @@ func skipComment(data []byte, i int) int {
 	return len(data)
 }
 
-// loneSurrogate reports whether a valid JSON string escapes half of a surrogate
+// hasLoneSurrogate reports whether a valid JSON string escapes half of a surrogate
 // pair. Decoding replaces it, and the path would be another than the written one.
-func loneSurrogate(lit []byte) bool {
+func hasLoneSurrogate(lit []byte) bool {
 	unit := func(i int) rune {
 		if i+6 > len(lit) || lit[i] != '\\' || lit[i+1] != 'u' {
 			return -1

@@ -114,7 +114,7 @@ func (d *document) check(at hujson.Value) *Problem {
 			}
 		}
 	case hujson.Literal:
-		if t.Kind() == '"' && loneSurrogate(t) {
+		if t.Kind() == '"' && hasLoneSurrogate(t) {
 			return d.surrogate(d.line(at.StartOffset), "", t)
 		}
 	}
@@ -136,8 +136,8 @@ func (v Value) Scalar() string {
 	return lit.String()
 }
 
-// Found reports whether the file has this value.
-func (v Value) Found() bool { return v.doc != nil }
+// IsPresent reports whether the file has this value.
+func (v Value) IsPresent() bool { return v.doc != nil }
 
 // Line is the line on which the value begins, from 1; 0 for one that the file does not have.
 func (v Value) Line() int {
@@ -153,7 +153,7 @@ func (v Value) IsObject() bool { return v.Kind() == Object }
 // Text is the value when it is a string.
 func (v Value) Text() (string, bool) {
 	lit, ok := v.at.Value.(hujson.Literal)
-	if !ok || lit.Kind() != '"' || loneSurrogate(lit) {
+	if !ok || lit.Kind() != '"' || hasLoneSurrogate(lit) {
 		return "", false
 	}
 	return lit.String(), true

@@ -146,7 +146,7 @@ func (k *keeper) accept(ctx context.Context, l *net.UnixListener, conns *sync.Wa
 		if err != nil {
 			return
 		}
-		if !sameUser(conn) {
+		if !isSameUser(conn) {
 			_ = conn.Close()
 			continue
 		}

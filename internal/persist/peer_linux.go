@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sameUser reports whether the other end is a process of our user, or root's.
-func sameUser(conn *net.UnixConn) bool {
+// isSameUser reports whether the other end is a process of our user, or root's.
+func isSameUser(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return false

@@ -4,5 +4,5 @@ package persist
 
 import "net"
 
-// sameUser rejects every connection: persistent sandboxes need Linux.
-func sameUser(*net.UnixConn) bool { return false }
+// isSameUser rejects every connection: persistent sandboxes need Linux.
+func isSameUser(*net.UnixConn) bool { return false }

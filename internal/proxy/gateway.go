@@ -39,8 +39,8 @@ type Gateway struct {
 	proxy *egress.Proxy // nil: the plan has no allow-list
 }
 
-// Needed reports whether a plan has anything to do for a gateway.
-func Needed(plan *policy.Plan) bool {
+// IsNeeded reports whether a plan has anything to do for a gateway.
+func IsNeeded(plan *policy.Plan) bool {
 	return plan.Network.Mode == sandbox.NetworkAllow || len(plan.Secrets) > 0
 }
 
@@ -118,8 +118,8 @@ func (g *Gateway) Environ(env []string) []string {
 	return append(env, g.Env...)
 }
 
-// Proxied reports whether commands need a listener that [Gateway.Serve] serves.
-func (g *Gateway) Proxied() bool { return g.proxy != nil }
+// IsProxied reports whether commands need a listener that [Gateway.Serve] serves.
+func (g *Gateway) IsProxied() bool { return g.proxy != nil }
 
 // Serve answers the connections of l until ctx ends, and closes it; see
 // [egress.Proxy.Serve].

@@ -133,7 +133,7 @@ func served(t *testing.T, plan *policy.Plan, env []string, denied func(sandbox.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !g.Proxied() {
+	if !g.IsProxied() {
 		t.Fatal("there is no proxy")
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -66,9 +66,9 @@ func conceal(data []byte, value, placeholder string) []byte {
 	})
 }
 
-// holds reports whether a value stands in text, as it is or inside Base64 with any bytes
+// hasValue reports whether a value stands in text, as it is or inside Base64 with any bytes
 // around it. Values that are shorter than minMasked are never found.
-func holds(text, value string) bool {
+func hasValue(text, value string) bool {
 	if len(value) < minMasked {
 		return false
 	}

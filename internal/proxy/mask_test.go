@@ -30,10 +30,10 @@ func Test_Conceal(t *testing.T) {
 			if got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
-			if holds(got, value) {
+			if hasValue(got, value) {
 				t.Errorf("%q still holds the value", got)
 			}
-			if row.text != row.want && !holds(row.text, value) {
+			if row.text != row.want && !hasValue(row.text, value) {
 				t.Errorf("the value is not found in %q", row.text)
 			}
 		})
@@ -55,7 +55,7 @@ func Test_Holds(t *testing.T) {
 		{"Base64 of another value", b64([]byte("me:long-enough-other")), "long-enough-value", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := holds(row.text, row.value); got != row.want {
+			if got := hasValue(row.text, row.value); got != row.want {
 				t.Errorf("got %v, want %v", got, row.want)
 			}
 		})

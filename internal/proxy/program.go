@@ -34,7 +34,7 @@ var errTimeout = errors.New("it took too long")
 // process group and gets the terminal's signals. Otherwise it has no terminal and a
 // session of its own, which is killed as a whole.
 func output(ctx context.Context, plan *policy.Plan, args, env []string) (string, error) {
-	asking := inForeground()
+	asking := isInForeground()
 	limit := commandTimeout
 	if asking {
 		limit = askingTimeout
@@ -72,8 +72,8 @@ func interrupted(exit *exec.ExitError) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
-// inForeground reports whether this process is in the foreground of a terminal.
-func inForeground() bool {
+// isInForeground reports whether this process is in the foreground of a terminal.
+func isInForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return false

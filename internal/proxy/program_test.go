@@ -21,7 +21,7 @@ import (
 // alone runs a test again in a session without a terminal, wherever the tests run.
 func alone(t *testing.T) bool {
 	t.Helper()
-	if !inForeground() {
+	if !isInForeground() {
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.v")

@@ -149,7 +149,7 @@ func (f *File) mask(found []held) error {
 		}
 	}
 	for _, s := range found {
-		if holds(string(f.Data), s.Value) {
+		if hasValue(string(f.Data), s.Value) {
 			return f.refuse(s, f.Path+" holds the value in an encoding that cannot be masked")
 		}
 	}
@@ -166,7 +166,7 @@ func (f *File) refuse(s held, why string) error {
 func (g *Gateway) drop(s held) {
 	for _, kv := range g.plan.Env {
 		name, value, _ := strings.Cut(kv, "=")
-		if name != s.from.Env && holds(value, s.Value) && !slices.ContainsFunc(g.Dropped, func(d policy.Dropped) bool { return d.Name == name }) {
+		if name != s.from.Env && hasValue(value, s.Value) && !slices.ContainsFunc(g.Dropped, func(d policy.Dropped) bool { return d.Name == name }) {
 			g.Dropped = append(g.Dropped, policy.Dropped{Name: name, Why: "it holds the value of the secret " + s.Name})
 		}
 	}

@@ -209,7 +209,7 @@ func Test_Variables_That_Hold_A_Value_Are_Dropped(t *testing.T) {
 
 func Test_A_Secret_That_Is_Missing_Is_Left_Out(t *testing.T) {
 	g, err := openPlanned(t, nil, nil, policy.Secret{Name: "A", FromEnv: "A", Env: "A", Missing: "the host has no variable A"})
-	if err != nil || len(g.Env) != 0 || g.Proxied() {
+	if err != nil || len(g.Env) != 0 || g.IsProxied() {
 		t.Errorf("got %+v, %v", g, err)
 	}
 }

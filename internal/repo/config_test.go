@@ -96,7 +96,7 @@ func TestInitFollowsNoLinkOutOfTheRepository(t *testing.T) {
 	if made, err := r.Init(false); err == nil {
 		t.Errorf("it made %v", made)
 	}
-	if r.Initialised() {
+	if r.IsInitialised() {
 		t.Error("a link counts as initialised")
 	}
 	if made, err := r.Init(true); err != nil || len(made) != 2 {

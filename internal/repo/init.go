@@ -22,8 +22,8 @@ func Open(dir string) (Repo, error) {
 	return Repo{Path: dir}, nil
 }
 
-// Initialised reports whether [Repo.Init] has initialised the repository.
-func (r Repo) Initialised() bool {
+// IsInitialised reports whether [Repo.Init] has initialised the repository.
+func (r Repo) IsInitialised() bool {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
 		return false

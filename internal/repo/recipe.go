@@ -38,7 +38,7 @@ func (r Repo) DockerfileFile() string { return filepath.Join(r.Path, configDir, 
 
 // Recipe reads the input of a build, without the configuration file beside the Dockerfile. The caller closes it.
 func (r Repo) Recipe() (*Recipe, error) {
-	if !r.Initialised() {
+	if !r.IsInitialised() {
 		return nil, r.notInitialised()
 	}
 	if err := r.CheckDir(); err != nil {

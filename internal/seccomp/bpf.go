@@ -79,8 +79,8 @@ func (p *bpfProgram) label(l bpfLabel) {
 	p.labels[l] = len(p.ops)
 }
 
-// conditional reports whether op has two targets.
-func (op bpfOp) conditional() bool {
+// isConditional reports whether op has two targets.
+func (op bpfOp) isConditional() bool {
 	return op.code == bpfEqual || op.code == bpfLeast || op.code == bpfBits
 }
 
@@ -114,7 +114,7 @@ func (p *bpfProgram) assemble() (Program, error) {
 	out := make(Program, 0, at[len(p.ops)])
 	for i, op := range p.ops {
 		f := unix.SockFilter{Code: op.code, K: op.k}
-		if !op.conditional() {
+		if !op.isConditional() {
 			out = append(out, f)
 			continue
 		}
@@ -152,7 +152,7 @@ func (p *bpfProgram) layout() ([]int, error) {
 		grown := false
 		for i := range p.ops {
 			op := &p.ops[i]
-			if !op.conditional() {
+			if !op.isConditional() {
 				continue
 			}
 			for _, l := range []bpfLabel{op.yes, op.no} {

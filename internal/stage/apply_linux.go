@@ -56,7 +56,7 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 	a := d.applier(false)
 	// It also removes entries that equal the workspace's: after a restored snapshot was applied before, they would conflict
 	// later.
-	if !options.DryRun && (len(j.Operations) > 0 || len(changes) == 0 && s.Kind == Overlay && !s.Pristine()) {
+	if !options.DryRun && (len(j.Operations) > 0 || len(changes) == 0 && s.Kind == Overlay && !s.IsPristine()) {
 		if err := s.writeJournal(j); err != nil {
 			return r, err
 		}

@@ -47,9 +47,9 @@ func (s *Stage) baseline(low *tree.Tree, j *journal) (*baseline, error) {
 	return b, nil
 }
 
-// changed reports whether low, the entry at path in the workspace, was replaced or changed
+// hasChanged reports whether low, the entry at path in the workspace, was replaced or changed
 // since.
-func (b *baseline) changed(path string, low tree.Info) bool {
+func (b *baseline) hasChanged(path string, low tree.Info) bool {
 	if b.touched[path] {
 		return false
 	}
@@ -58,9 +58,9 @@ func (b *baseline) changed(path string, low tree.Info) bool {
 		if ok && low.IsDir() {
 			return was.Low.Mode != low.Mode
 		}
-		return !ok || !was.Low.Same(low.Fingerprint())
+		return !ok || !was.Low.IsSame(low.Fingerprint())
 	}
-	if was, ok := b.known[path]; ok && was.Same(low.Fingerprint()) {
+	if was, ok := b.known[path]; ok && was.IsSame(low.Fingerprint()) {
 		return false
 	}
 	return low.Ctim.Nano() >= b.created
@@ -82,5 +82,5 @@ func (b *baseline) vanished(path string, up tree.Info, origin bool) (bool, error
 	}
 	parent := tree.Parent(path)
 	dir, err := b.seen(parent)
-	return !dir.IsDir() || b.changed(parent, dir), err
+	return !dir.IsDir() || b.hasChanged(parent, dir), err
 }

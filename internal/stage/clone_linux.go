@@ -160,7 +160,7 @@ func ignoreUnsupported(err error) error {
 
 // note adds the copy of a recorded entry to the record of the clone.
 func (v *clone) note(path string, from, to tree.Info) {
-	if was, ok := v.was[path]; ok && was.Copy.Same(from.Fingerprint()) {
+	if was, ok := v.was[path]; ok && was.Copy.IsSame(from.Fingerprint()) {
 		v.is[path] = copied{Low: was.Low, Copy: to.Fingerprint()}
 	}
 }

@@ -64,7 +64,7 @@ func (d *differ) compare(path string, up, low tree.Info, origin bool) error {
 			return nil
 		}
 	}
-	if low.Exists && d.base.changed(path, low) {
+	if low.Exists && d.base.hasChanged(path, low) {
 		c.Conflict = changedBelow
 	}
 	d.remark(&c)

@@ -104,7 +104,7 @@ func (c *copier) entry(path string) error {
 
 // inside copies the entries of a directory. It unlocks an own one that its mode locks meanwhile.
 func (c *copier) inside(path string, st tree.Info) error {
-	if c.from.Own() && st.Mode&0o500 != 0o500 {
+	if c.from.IsOwn() && st.Mode&0o500 != 0o500 {
 		return c.from.Unlocked(path, func() error { return c.directory(path) })
 	}
 	return c.directory(path)

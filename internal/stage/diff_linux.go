@@ -275,7 +275,7 @@ func (d *differ) copiedEntry(path string) error {
 		return d.deleted(path)
 	}
 	now := up.Fingerprint()
-	same := recorded && was.Copy.Same(now)
+	same := recorded && was.Copy.IsSame(now)
 	if up.IsDir() {
 		same = recorded && was.Copy.Mode == now.Mode
 	}
@@ -304,7 +304,7 @@ func (d *differ) deleted(path string) error {
 		return err
 	}
 	c := Change{Path: path, Kind: patch.Deleted, Old: old, Never: never(path)}
-	if d.base.changed(path, low) {
+	if d.base.hasChanged(path, low) {
 		c.Conflict = changedBelow
 	}
 	c.Binary = old.IsBinary(d.low.Opened, path)

@@ -66,7 +66,7 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 	var room, dirs, files, removals, modes []operation
 	j := &journal{}
 	for i, c := range sel.changes {
-		if !sel.going(i) {
+		if !sel.isSelected(i) {
 			continue
 		}
 		low, err := d.low.Lstat(c.Path)
@@ -128,7 +128,7 @@ func (j *journal) touch(d *differ, dir string) error {
 		return nil
 	}
 	low, err := d.low.Lstat(dir)
-	if err == nil && low.IsDir() && !d.base.changed(dir, low) {
+	if err == nil && low.IsDir() && !d.base.hasChanged(dir, low) {
 		j.Touched = append(j.Touched, rawPath(dir))
 	}
 	return err

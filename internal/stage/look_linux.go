@@ -86,9 +86,9 @@ func missing(err error) error {
 	return err
 }
 
-// Pristine reports whether the view has no changes: nothing was written to it, or everything
+// IsPristine reports whether the view has no changes: nothing was written to it, or everything
 // was applied. It is false on an error.
-func (s *Stage) Pristine() bool {
+func (s *Stage) IsPristine() bool {
 	if s.Kind != Overlay {
 		changes, err := s.Diff()
 		return err == nil && len(changes) == 0

@@ -187,8 +187,8 @@ func Test_Lines_Are_Counted_As_A_Patch_Has_Them(t *testing.T) {
 		if got[i] != want[c.Path] {
 			t.Errorf("%s: %+v, want %+v", c.Path, got[i], want[c.Path])
 		}
-		if patchable := c.Path != "d"; c.Patchable() != patchable {
-			t.Errorf("%s: patchable %t", c.Path, c.Patchable())
+		if patchable := c.Path != "d"; c.IsPatchable() != patchable {
+			t.Errorf("%s: patchable %t", c.Path, c.IsPatchable())
 		}
 	}
 }

@@ -92,7 +92,7 @@ func unchanged(low tree.Info, pre *tree.Fingerprint) error {
 	if pre != nil && low.IsDir() && pre.Mode == low.Mode && pre.Inode == low.Ino {
 		return nil // removing its entries changed its times
 	}
-	if low.Exists != (pre != nil) || pre != nil && !pre.Same(low.Fingerprint()) {
+	if low.Exists != (pre != nil) || pre != nil && !pre.IsSame(low.Fingerprint()) {
 		return errChanged
 	}
 	return nil
@@ -252,7 +252,7 @@ func (a *applier) checkSame(path string, low tree.Info) error {
 	if err != nil {
 		return err
 	}
-	if now.Exists != low.Exists || low.Exists && !low.Fingerprint().Same(now.Fingerprint()) {
+	if now.Exists != low.Exists || low.Exists && !low.Fingerprint().IsSame(now.Fingerprint()) {
 		return errChanged
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 // renew updates the creation time of a pristine overlay: the next command sees the
 // workspace as it is now, so earlier changes are not conflicts.
 func (s *Stage) renew() error {
-	if s.Kind != Overlay || !s.Pristine() {
+	if s.Kind != Overlay || !s.IsPristine() {
 		return nil
 	}
 	root, err := os.Lstat(s.Workspace)

@@ -34,7 +34,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 	for _, p := range paths {
 		found := false
 		for i, c := range changes {
-			if tree.Below(c.Path, p) {
+			if tree.IsBelow(c.Path, p) {
 				sel.wanted[i], found = true, true
 			}
 		}
@@ -65,7 +65,7 @@ func (sel *selection) wantBelowOld(i int) {
 		return
 	}
 	for j, other := range sel.changes {
-		if tree.Below(other.Path, c.Path) {
+		if tree.IsBelow(other.Path, c.Path) {
 			sel.wanted[j] = true
 		}
 	}
@@ -125,7 +125,7 @@ func (sel *selection) skip(i int, reason Reason, detail string) {
 // directory that changes its type on that change.
 func (sel *selection) propagate() {
 	for i := range slices.Backward(sel.changes) { // the entries of a directory before it
-		if sel.going(i) {
+		if sel.isSelected(i) {
 			continue
 		}
 		for dir := tree.Parent(sel.changes[i].Path); dir != ""; dir = tree.Parent(dir) {
@@ -144,7 +144,7 @@ func (sel *selection) propagate() {
 		}
 		for dir := tree.Parent(c.Path); dir != ""; dir = tree.Parent(dir) {
 			j, ok := sel.index[dir]
-			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == patch.Modified {
+			if !ok || sel.isSelected(j) || sel.changes[j].New == nil || sel.changes[j].Kind == patch.Modified {
 				continue
 			}
 			sel.skip(i, Depends, patch.Quote(dir)+" is not applied")
@@ -163,7 +163,7 @@ func (sel *selection) together() {
 		}
 	}
 	for i, c := range sel.changes {
-		if sel.going(i) && slices.Contains(broken, gitDir(c.Path)) {
+		if sel.isSelected(i) && slices.Contains(broken, gitDir(c.Path)) {
 			sel.skip(i, Depends, "something else in "+patch.Quote(gitDir(c.Path))+" is in conflict")
 		}
 	}
@@ -179,5 +179,5 @@ func gitDir(path string) string {
 	return ""
 }
 
-// going reports whether changes[i] will be applied.
-func (sel *selection) going(i int) bool { return sel.wanted[i] && sel.skipped[i].Reason == "" }
+// isSelected reports whether changes[i] will be applied.
+func (sel *selection) isSelected(i int) bool { return sel.wanted[i] && sel.skipped[i].Reason == "" }

@@ -69,10 +69,10 @@ const (
 	trashDir     = "trash"
 )
 
-// validName reports whether name has 1 to 64 letters, digits, dots, dashes and
+// isValidName reports whether name has 1 to 64 letters, digits, dots, dashes and
 // underscores, and begins with a letter or digit. A regular expression would cost every
 // program that links this package a third of a millisecond.
-func validName(name string) bool {
+func isValidName(name string) bool {
 	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	return name != "" && len(name) <= 64 && strings.Contains(alphanumeric, name[:1]) && strings.Trim(name, alphanumeric+"._-") == ""
 }

@@ -61,8 +61,8 @@ func (s *Stage) Holder() (Holder, bool) { return Holder{}, false }
 // Use is Unsupported on this system.
 func (s *Stage) Use([]string) (*Use, error) { return nil, unsupported() }
 
-// Pristine is false on this system.
-func (s *Stage) Pristine() bool { return false }
+// IsPristine is false on this system.
+func (s *Stage) IsPristine() bool { return false }
 
 // CountLines is Unsupported on this system.
 func (s *Stage) CountLines([]Change) ([]Lines, error) { return nil, unsupported() }

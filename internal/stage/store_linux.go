@@ -174,7 +174,7 @@ func (s *Store) Open(workspace, name string) (*Stage, error) {
 // new one, since it may be older than the workspace; an overlay shows the workspace anyway.
 func (s *Store) Ensure(workspace, name string) (*Stage, error) {
 	stage, err := s.Open(workspace, name)
-	if err == nil && stage.Kind != Overlay && stage.Pristine() {
+	if err == nil && stage.Kind != Overlay && stage.IsPristine() {
 		if err := stage.Discard(); err != nil {
 			return stage, nil //nolint:nilerr // it is in use, and the error of Use names the process
 		}
@@ -268,7 +268,7 @@ func (s *Store) identify(workspace, name string) (string, string, error) {
 	if name == "" {
 		name = DefaultName
 	}
-	if !validName(name) {
+	if !isValidName(name) {
 		return "", "", sandbox.Errorf(sandbox.Invalid, "stage name %q", name).
 			WithHint("use up to 64 letters, digits, '.', '_' and '-'")
 	}

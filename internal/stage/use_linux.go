@@ -138,14 +138,14 @@ func namespaces() *syscall.SysProcAttr {
 		return attr
 	}
 	// Root also needs the numbers of other users, for their files.
-	if uids, gids := allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map"); uids != nil && gids != nil && mayMapAll() {
+	if uids, gids := allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map"); uids != nil && gids != nil && canMapAll() {
 		attr.UidMappings, attr.GidMappings = uids, gids
 	}
 	return attr
 }
 
-// mayMapAll reports whether this process may map more than itself (user_namespaces(7)).
-func mayMapAll() bool {
+// canMapAll reports whether this process may map more than itself (user_namespaces(7)).
+func canMapAll() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {

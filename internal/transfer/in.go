@@ -97,7 +97,7 @@ func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir 
 	switch {
 	case err != nil:
 		return "", false, err
-	case isDir && dir && contents(from):
+	case isDir && dir && isContents(from):
 		return to, true, nil
 	case isDir:
 		base := filepath.Base(from)
@@ -135,5 +135,5 @@ func insideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, er
 	return false, err
 }
 
-// contents reports whether a name means the content of a directory.
-func contents(name string) bool { return strings.HasSuffix(name, "/.") || name == "." }
+// isContents reports whether a name means the content of a directory.
+func isContents(name string) bool { return strings.HasSuffix(name, "/.") || name == "." }

@@ -56,7 +56,7 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 	switch {
 	case err == nil:
 		_ = here.Close() // opened to read
-		if !contents(insidePath) {
+		if !isContents(insidePath) {
 			base, err := safeBase(insidePath)
 			if err != nil {
 				return nil, err
@@ -154,15 +154,15 @@ func filePlace(insidePath, hostPath string, writable hostfile.Writable) (*os.Roo
 	switch isFile := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR); {
 	case isFile && slash:
 		return nil, "", sandbox.Errorf(sandbox.NotFound, "%s is not a directory", hostPath)
-	case !isFile && !leadsToFile(hostPath):
+	case !isFile && !isLinkToFile(hostPath):
 		return nil, "", hostError(err)
 	}
 	dir, base, err := hostfile.OpenParent(hostPath, false, writable)
 	return dir, base, hostError(err)
 }
 
-// leadsToFile reports whether name is a link to a file or to nothing. The copy replaces it, and so it need not be followed.
-func leadsToFile(name string) bool {
+// isLinkToFile reports whether name is a link to a file or to nothing. The copy replaces it, and so it need not be followed.
+func isLinkToFile(name string) bool {
 	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return false
 	}

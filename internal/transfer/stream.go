@@ -36,7 +36,7 @@ func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.W
 		return nil, err
 	}
 	base := path.Base(insidePath)
-	if contents(insidePath) || base == ".." || base == "/" {
+	if isContents(insidePath) || base == ".." || base == "/" {
 		base = "."
 	}
 	r, err := t.Pack(ctx, insidePath)

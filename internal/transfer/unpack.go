@@ -129,7 +129,7 @@ func (u *unpacker) admit(h *tar.Header) (string, error) {
 		}
 		u.bytes += h.Size
 	case tar.TypeSymlink:
-		if !u.options.AnyLink && leaves(name, h.Linkname) {
+		if !u.options.AnyLink && canLeave(name, h.Linkname) {
 			u.leaveOut(name)
 			return "", nil
 		}
@@ -180,9 +180,9 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// leaves reports whether a symbolic link may lead out of the tree. A ".." after a name may follow a link of the tree, so it
+// canLeave reports whether a symbolic link may lead out of the tree. A ".." after a name may follow a link of the tree, so it
 // counts as leading out.
-func leaves(name, target string) bool {
+func canLeave(name, target string) bool {
 	if strings.HasPrefix(target, "/") || target == "" || len(target) > maxName || strings.ContainsRune(target, 0) {
 		return true
 	}
@@ -346,7 +346,7 @@ func (u *unpacker) content(f *os.File, size int64) error {
 		if err != nil {
 			return fmt.Errorf("the archive ends too early: %w", io.ErrUnexpectedEOF)
 		}
-		if hole = n == len(u.buf) && zero(u.buf[:n]); !hole {
+		if hole = n == len(u.buf) && isZero(u.buf[:n]); !hole {
 			if _, err := f.WriteAt(u.buf[:n], done); err != nil {
 				return err
 			}
@@ -359,8 +359,8 @@ func (u *unpacker) content(f *os.File, size int64) error {
 	return nil
 }
 
-// zero reports whether p has only zeros. p is not empty.
-func zero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
+// isZero reports whether p has only zeros. p is not empty.
+func isZero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
 
 // hardLink gives a file of the tree a second name.
 func (u *unpacker) hardLink(name, old string) error {

@@ -34,7 +34,7 @@ func (f *FS) Chtimes(c Cred, path string, atime, mtime time.Time, follow bool) e
 // Touch sets both times to now. Write permission suffices.
 func (f *FS) Touch(c Cred, path string, follow bool) error {
 	return f.change("chtimes", c, path, follow, func(f *FS, n *inode) syscall.Errno {
-		if !c.owns(n) {
+		if !c.isOwner(n) {
 			if e := c.may(n, MayWrite); e != 0 {
 				return e
 			}
@@ -81,7 +81,7 @@ func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*FS, *i
 	defer f.mu.Unlock()
 	switch {
 	case e != 0:
-	case n.readOnly():
+	case n.isReadOnly():
 		e = syscall.EROFS
 	default:
 		e = fn(f, n)
@@ -90,7 +90,7 @@ func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*FS, *i
 }
 
 func (f *FS) chmod(c *Cred, n *inode, mode fs.FileMode) syscall.Errno {
-	if !c.owns(n) {
+	if !c.isOwner(n) {
 		return syscall.EPERM
 	}
 	bits := permBits(mode)
@@ -121,7 +121,7 @@ func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
 			mode &^= sISGID
 		}
 	}
-	if mode != n.mode && !c.owns(n) {
+	if mode != n.mode && !c.isOwner(n) {
 		return syscall.EPERM
 	}
 	n = f.own(n)
@@ -137,7 +137,7 @@ func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
 }
 
 func (f *FS) chtimes(c *Cred, n *inode, atime, mtime time.Time) syscall.Errno {
-	if !c.owns(n) {
+	if !c.isOwner(n) {
 		return syscall.EPERM
 	}
 	n = f.own(n)
@@ -204,12 +204,12 @@ func (c *Cred) root() bool { return c.UID == 0 }
 
 func (c *Cred) in(gid uint32) bool { return c.GID == gid || slices.Contains(c.Groups, gid) }
 
-// owns reports whether c has the rights of an inode's owner.
-func (c *Cred) owns(n *inode) bool { return c.UID == 0 || c.UID == n.uid }
+// isOwner reports whether c has the rights of an inode's owner.
+func (c *Cred) isOwner(n *inode) bool { return c.UID == 0 || c.UID == n.uid }
 
 // may checks mask against n's mode: EACCES, or zero.
 func (c *Cred) may(n *inode, mask uint32) syscall.Errno {
-	if mask&MayWrite != 0 && n.readOnly() && n.mode&sIFMT != sIFIFO {
+	if mask&MayWrite != 0 && n.isReadOnly() && n.mode&sIFMT != sIFIFO {
 		return syscall.EROFS
 	}
 	if n.protection == Masked && mask != 0 && !n.isDir() {
@@ -255,17 +255,17 @@ func (f *FS) mayRemove(c *Cred, dir, n *inode) syscall.Errno {
 		return syscall.EBUSY
 	}
 	// In a sticky directory such as /tmp only the owner removes a file.
-	if dir.mode&sISVTX != 0 && !c.owns(n) && !c.owns(dir) {
+	if dir.mode&sISVTX != 0 && !c.isOwner(n) && !c.isOwner(dir) {
 		return syscall.EPERM
 	}
 	return 0
 }
 
-// mayLink reports whether c may make a name for n. Nobody keeps a file of another alive
+// canLink reports whether c may make a name for n. Nobody keeps a file of another alive
 // that he cannot even write (fs.protected_hardlinks, proc_sys_fs(5)).
-func (c *Cred) mayLink(n *inode) bool {
+func (c *Cred) canLink(n *inode) bool {
 	safe := n.isFile() && n.mode&sISUID == 0 && n.mode&(sISGID|0o010) != sISGID|0o010
-	return c.owns(n) || safe && c.may(n, MayRead|MayWrite) == 0
+	return c.isOwner(n) || safe && c.may(n, MayRead|MayWrite) == 0
 }
 
 // Protect sets the protection of the file or directory at a path; a link is not followed. It is for the code that

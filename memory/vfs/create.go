@@ -156,10 +156,10 @@ func (f *FS) addName(c *Cred, from, to string) syscall.Errno {
 	if e != 0 {
 		return e
 	}
-	if n.readOnly() {
+	if n.isReadOnly() {
 		return syscall.EROFS // one more name would be a change of the file
 	}
-	if !c.mayLink(n) {
+	if !c.canLink(n) {
 		return syscall.EPERM
 	}
 	if e := c.mayAdd(p.dir); e != 0 {

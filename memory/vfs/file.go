@@ -95,8 +95,8 @@ func (o *opened) file() *File {
 	return &o.f
 }
 
-// piped reports whether it has no offset.
-func (d *description) piped() bool { return d.pipe != nil || d.stream() != nil }
+// isPipe reports whether it has no offset.
+func (d *description) isPipe() bool { return d.pipe != nil || d.stream() != nil }
 
 // abandon gives back a description that never came to use.
 func (d *description) abandon() { d.fs.release(d.v) }
@@ -230,7 +230,7 @@ func (f *File) Next(limit int) ([]byte, error) {
 		return nil, err
 	}
 	d := f.h.d
-	if d.piped() || d.dev != noDevice || limit <= 0 {
+	if d.isPipe() || d.dev != noDevice || limit <= 0 {
 		return nil, f.fail("read", syscall.EINVAL)
 	}
 	d.mu.Lock()
@@ -252,7 +252,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	next := f.Next
-	if f.h.d.piped() || f.h.d.dev != noDevice {
+	if f.h.d.isPipe() || f.h.d.dev != noDevice {
 		buf := make([]byte, chunkSize/2)
 		next = func(int) ([]byte, error) {
 			n, err := f.Read(buf)
@@ -284,7 +284,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
 		return 0, f.fail("read", syscall.EINVAL)
-	case d.piped() && !f.h.closed.Load():
+	case d.isPipe() && !f.h.closed.Load():
 		return 0, f.fail("read", syscall.ESPIPE)
 	}
 	if err := f.ready("read", false); err != nil {
@@ -347,7 +347,7 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
 		return 0, f.fail("write", syscall.EINVAL)
-	case d.piped() && !f.h.closed.Load():
+	case d.isPipe() && !f.h.closed.Load():
 		return 0, f.fail("write", syscall.ESPIPE)
 	}
 	if err := f.ready("write", true); err != nil {
@@ -371,7 +371,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	switch {
 	case f.h.closed.Load():
 		return 0, f.fail("seek", fs.ErrClosed)
-	case d.piped():
+	case d.isPipe():
 		return 0, f.fail("seek", syscall.ESPIPE)
 	case d.dev != noDevice:
 		return 0, nil

@@ -12,7 +12,7 @@ import (
 // [Snapshot.WritePack] take when s has layers. Sockets of a layer are left out. What exceeds the
 // limits is ENOSPC or EFBIG. A snapshot without layers is returned as it is.
 func (s *Snapshot) Flatten(l Limits) (*Snapshot, error) {
-	if !s.tree.layered() {
+	if !s.tree.hasLayer() {
 		return s, nil
 	}
 	c := &flattener{from: &s.tree, to: New(Options{Limits: l}), made: map[uint64]*inode{}}

@@ -366,7 +366,7 @@ func (n *inode) atimeDue(now stamp) bool {
 func (f *FS) modified(v *vnode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.node(v).readOnly() {
+	if f.node(v).isReadOnly() {
 		return
 	}
 	n := f.ownNode(v)

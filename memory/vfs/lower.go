@@ -203,8 +203,8 @@ func (d *lazyDir) freeze() *names {
 	return d.names.Load()
 }
 
-// readOnly reports whether n belongs to a layer that is not to be changed.
-func (n *inode) readOnly() bool {
+// isReadOnly reports whether n belongs to a layer that is not to be changed.
+func (n *inode) isReadOnly() bool {
 	switch {
 	case n.protection >= Fixed:
 		return true

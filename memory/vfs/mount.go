@@ -42,7 +42,7 @@ func inoOn(dev, ino uint64) uint64 { return ino + dev%4096<<51 }
 // Mounts belong to f alone: no snapshot, fork, pack or archive of f has them. One directory takes one mount,
 // and the top of f none (EBUSY); a tree in which f is mounted cannot be mounted in f (ELOOP).
 func (f *FS) Mount(path string, g *FS, o MountOptions) error {
-	if g.shows(f) {
+	if g.isMounted(f) {
 		return pathError("mount", path, syscall.ELOOP)
 	}
 	f.mu.Lock()
@@ -131,14 +131,14 @@ func (f *FS) mountOn(n *inode) *mount {
 	return nil
 }
 
-// leads reports whether a directory shows other content than its own to c.
-func (f *FS) leads(c *Cred, n *inode) bool {
+// hasOtherContent reports whether a directory shows other content than its own to c.
+func (f *FS) hasOtherContent(c *Cred, n *inode) bool {
 	return n.generated && c.Proc != nil || f.mounts.Load() != nil && f.mountOn(n) != nil
 }
 
-// shows reports whether h is f, or mounted in it.
-func (f *FS) shows(h *FS) bool {
-	return f == h || slices.ContainsFunc(f.mountList(), func(m *mount) bool { return m.fs.shows(h) })
+// isMounted reports whether h is f, or mounted in it.
+func (f *FS) isMounted(h *FS) bool {
+	return f == h || slices.ContainsFunc(f.mountList(), func(m *mount) bool { return m.fs.isMounted(h) })
 }
 
 // UsageOf returns the size of the tree that a path leads to: f's own, or one that is mounted.

@@ -212,9 +212,9 @@ func (f *FS) rename(c *Cred, from, to string) syscall.Errno {
 		return syscall.ENAMETOOLONG
 	case !old.node.isDir() && (old.tail || p.tail):
 		return syscall.ENOTDIR
-	case old.node.isDir() && f.within(p.dir, old.node):
+	case old.node.isDir() && f.isWithin(p.dir, old.node):
 		return syscall.EINVAL
-	case p.node != nil && p.node.isDir() && f.within(old.dir, p.node):
+	case p.node != nil && p.node.isDir() && f.isWithin(old.dir, p.node):
 		return syscall.ENOTEMPTY
 	case p.node == old.node:
 		return 0
@@ -226,8 +226,8 @@ func (f *FS) rename(c *Cred, from, to string) syscall.Errno {
 	return 0
 }
 
-// within reports whether dir is top or below it.
-func (f *FS) within(dir, top *inode) bool {
+// isWithin reports whether dir is top or below it.
+func (f *FS) isWithin(dir, top *inode) bool {
 	for dir.ino != top.ino {
 		if dir.ino == rootIno {
 			return false

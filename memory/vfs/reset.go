@@ -69,7 +69,7 @@ func (l *Layer) empty(f *FS, n *inode) {
 
 // removeNew removes entries that are not of a layer from a changed directory at or below top.
 func (f *FS) removeNew(c, top *inode) {
-	if !c.isDir() || c.lazy != nil || !f.within(c, top) {
+	if !c.isDir() || c.lazy != nil || !f.isWithin(c, top) {
 		return
 	}
 	for _, e := range c.names.list("", 0) {
@@ -87,7 +87,7 @@ func (f *FS) drop(n, top *inode) {
 	var inside []link
 	outside := 0
 	n.eachLink(func(l link) bool {
-		if dir := f.inode(l.dir); dir == nil || f.within(dir, top) {
+		if dir := f.inode(l.dir); dir == nil || f.isWithin(dir, top) {
 			inside = append(inside, l)
 		} else {
 			outside++

@@ -36,7 +36,7 @@ const saveVersion = 1
 // only new objects, if have knows the saved ones. A tree to which a layer is attached is [errors.ErrUnsupported]; [Snapshot.Flatten] makes one of it that can be saved.
 func (s *Snapshot) Save(have func(Hash) bool, put func(h Hash, object []byte) error) (Hash, error) {
 	v := &saver{have: have, put: put, done: map[Hash]bool{}}
-	if s.tree.layered() {
+	if s.tree.hasLayer() {
 		return Hash{}, fmt.Errorf("vfs: save a tree with a layer: %w", errors.ErrUnsupported)
 	}
 	top := v.inodes(s.tree.inodes.root, 0, s.tree.inodes.height-1)
@@ -48,8 +48,8 @@ func (s *Snapshot) Save(have func(Hash) bool, put func(h Hash, object []byte) er
 	return h, v.err
 }
 
-// layered reports whether a layer is attached anywhere.
-func (t *tree) layered() bool {
+// hasLayer reports whether a layer is attached anywhere.
+func (t *tree) hasLayer() bool {
 	if t.changed.root != nil {
 		return true
 	}

@@ -138,7 +138,7 @@ func (f *FS) walkFrom(c *Cred, dir *inode, path string, link last, t *trail) (pl
 			return place{}, p.missing()
 		case !p.node.isDir():
 			return place{}, syscall.ENOTDIR
-		case f.leads(c, p.node):
+		case f.hasOtherContent(c, p.node):
 			t.way, t.rest = down, rest
 			return p, elsewhere
 		}
@@ -179,7 +179,7 @@ func (f *FS) find(c *Cred, path string, follow bool) (*inode, syscall.Errno) {
 		return nil, p.missing()
 	case p.tail && !p.node.isDir():
 		return nil, syscall.ENOTDIR
-	case p.node.isDir() && f.leads(c, p.node):
+	case p.node.isDir() && f.hasOtherContent(c, p.node):
 		return nil, elsewhere
 	}
 	return p.node, 0
@@ -320,7 +320,7 @@ func (r *resolver) inTree() (*spot, syscall.Errno) {
 	p, e := l.fs.walkFrom(&r.cred, dir, r.path, r.last, &t)
 	r.links = t.links
 	switch {
-	case e == 0 && r.enter && p.node != nil && l.fs.leads(&r.cred, p.node):
+	case e == 0 && r.enter && p.node != nil && l.fs.hasOtherContent(&r.cred, p.node):
 		t.way, t.rest = down, ""
 		if p.tail {
 			t.rest = "/"

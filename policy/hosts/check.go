@@ -278,7 +278,7 @@ func (r *Rules) Inspects(host Host, port uint16) bool {
 	}
 	for _, list := range [][]rule{r.allow, r.deny} {
 		for i := range list {
-			if u := &list[i]; u.needsInspection() && u.deniesHost(host) && u.matchPort(port) {
+			if u := &list[i]; u.isInspected() && u.deniesHost(host) && u.matchPort(port) {
 				return true
 			}
 		}

@@ -65,7 +65,7 @@ func Compile(p Policy) (*Rules, error) {
 			if err != nil {
 				return nil, sandbox.Errorf(sandbox.Invalid, "network.%s[%d]: rule %s: %w", list.name, i, Quote(text), err)
 			}
-			if u.needsInspection() && !p.Inspectable {
+			if u.isInspected() && !p.Inspectable {
 				return nil, sandbox.Errorf(sandbox.Unsupported,
 					"network.%s[%d]: rule %s: methods and paths inside TLS cannot be seen without a CA", list.name, i, Quote(text)).
 					WithHint("write http:// for plain HTTP, drop the method and path, or give a CA to inspect with")

@@ -239,8 +239,8 @@ func (r *rule) isUnconditional() bool {
 	return !r.isRequestRule() && (r.scheme == anyScheme || r.scheme == rawTCP)
 }
 
-// needsInspection reports whether the rule's requests may be inside TLS.
-func (r *rule) needsInspection() bool { return r.isRequestRule() && r.scheme != httpOnly }
+// isInspected reports whether the rule's requests may be inside TLS.
+func (r *rule) isInspected() bool { return r.isRequestRule() && r.scheme != httpOnly }
 
 func (r *rule) matchHost(h Host) bool {
 	switch {

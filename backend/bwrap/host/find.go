@@ -88,7 +88,7 @@ func writableByOthers(p string, system bool) string {
 	switch {
 	case !ok:
 		return p + " has no owner"
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && (!system || !unmapped(st.Uid)):
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && (!system || !isUnmapped(st.Uid)):
 		return fmt.Sprintf("%s belongs to user %d", p, st.Uid)
 	case info.Mode()&0o002 != 0:
 		return "every user can write " + p
@@ -98,9 +98,9 @@ func writableByOthers(p string, system bool) string {
 	return ""
 }
 
-// unmapped reports whether uid is the overflow number of users that this user namespace does not map
+// isUnmapped reports whether uid is the overflow number of users that this user namespace does not map
 // (user_namespaces(7)), root of the host among them.
-func unmapped(uid uint32) bool {
+func isUnmapped(uid uint32) bool {
 	if int(uid) != sysctl("kernel/overflowuid") {
 		return false
 	}

@@ -120,7 +120,7 @@ func homes(all []hierarchy, want, must []string) []home {
 func (h hierarchy) homes(want, must []string) []home {
 	if !h.unified {
 		held := slices.DeleteFunc(slices.Clone(want), func(c string) bool { return !slices.Contains(h.controllers, c) })
-		if len(held) == 0 || !writable(h.own) || !writable(filepath.Join(h.own, "cgroup.procs")) {
+		if len(held) == 0 || !isWritable(h.own) || !isWritable(filepath.Join(h.own, "cgroup.procs")) {
 			return nil
 		}
 		return []home{{hierarchy: h, dir: h.own, controllers: held}}
@@ -134,7 +134,7 @@ func (h hierarchy) homes(want, must []string) []home {
 	}
 	for ; strings.HasPrefix(dir+"/", h.mount+"/"); dir = filepath.Dir(dir) {
 		// Moving a process needs the right to write in the common ancestor too.
-		if writable(dir) && writable(filepath.Join(dir, "cgroup.procs")) {
+		if isWritable(dir) && isWritable(filepath.Join(dir, "cgroup.procs")) {
 			out = append(out, h.unifiedHome(dir, want, must))
 		}
 		if dir == "/" {
@@ -160,7 +160,7 @@ func (h hierarchy) unifiedHome(dir string, want, must []string) home {
 }
 
 func canEnable(dir string) bool {
-	return writable(filepath.Join(dir, "cgroup.subtree_control")) &&
+	return isWritable(filepath.Join(dir, "cgroup.subtree_control")) &&
 		(isCgroupRoot(dir) || len(words(dir, "cgroup.procs")) == 0)
 }
 
@@ -179,7 +179,7 @@ func words(dir, name string) []string {
 	return strings.Fields(string(b))
 }
 
-// writable reports whether the effective user may write path; false on a read-only mount.
-func writable(path string) bool {
+// isWritable reports whether the effective user may write path; false on a read-only mount.
+func isWritable(path string) bool {
 	return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
 }

@@ -224,7 +224,7 @@ func TestKernelAtLeast(t *testing.T) {
 		"5.14.0": true, "5.14-rc1": true, "6.1.0-18-amd64": true, "5.13.19": false, "4.18.0-553.el8": false,
 		"10.0": true, "": false, "six.one": false, "5": false, "5.x": false,
 	} {
-		if got := kernelAtLeast(release, 5, 14); got != want {
+		if got := isKernelAtLeast(release, 5, 14); got != want {
 			t.Errorf("%q: got %v", release, got)
 		}
 	}

@@ -16,7 +16,7 @@ func whyNoProcessLimit(uid int, release string) string {
 	switch {
 	case uid == 0:
 		return "root is exempt from RLIMIT_NPROC"
-	case !kernelAtLeast(release, 5, 14):
+	case !isKernelAtLeast(release, 5, 14):
 		return "RLIMIT_NPROC counts the user's other processes before Linux 5.14, this is " + release
 	}
 	return ""
@@ -31,8 +31,8 @@ func KernelRelease() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// kernelAtLeast reports whether release is major.minor or newer; false if it cannot be parsed.
-func kernelAtLeast(release string, major, minor int) bool {
+// isKernelAtLeast reports whether release is major.minor or newer; false if it cannot be parsed.
+func isKernelAtLeast(release string, major, minor int) bool {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {
 		return false

@@ -40,8 +40,8 @@ var known = executor.Arguments{
 // Arguments are those of the sandbox block that Claude Code understands.
 func (Agent) Arguments() executor.Arguments { return known }
 
-// Sockets implements [executor.Executor].
-func (Agent) Sockets() bool { return true }
+// CanUseSockets implements [executor.Executor].
+func (Agent) CanUseSockets() bool { return true }
 
 // Run implements [executor.Executor].
 func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {

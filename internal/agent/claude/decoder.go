@@ -50,8 +50,8 @@ type line struct {
 	Stderr    string          `json:"stderr"`
 }
 
-// Recognizes reports whether a line is one that Claude Code prints and the others do not.
-func Recognizes(data []byte) bool {
+// CanDecode reports whether a line is one that Claude Code prints and the others do not.
+func CanDecode(data []byte) bool {
 	var l struct {
 		line
 		UUID  string          `json:"uuid"`

@@ -262,6 +262,6 @@ func FuzzDecoder(f *testing.F) {
 		if r.OK() && !strings.Contains(strings.ToLower(string(data)), "type") {
 			t.Errorf("success of %q", data)
 		}
-		claude.Recognizes(data)
+		claude.CanDecode(data)
 	})
 }

@@ -40,8 +40,8 @@ type line struct {
 	} `json:"error"`
 }
 
-// Recognizes reports whether a line is one that Codex prints and the others do not.
-func Recognizes(data []byte) bool {
+// CanDecode reports whether a line is one that Codex prints and the others do not.
+func CanDecode(data []byte) bool {
 	var l line
 	if _, ok := jsonl.Object(data, &l); !ok {
 		return false

@@ -112,6 +112,6 @@ func FuzzDecoder(f *testing.F) {
 		if r.OK() && !bytes.Contains(data, []byte(`:`)) {
 			t.Errorf("success of %q", data)
 		}
-		codex.Recognizes(data)
+		codex.CanDecode(data)
 	})
 }

@@ -30,8 +30,8 @@ var known = executor.Arguments{
 // Arguments implements [executor.Executor].
 func (Agent) Arguments() executor.Arguments { return known }
 
-// Sockets implements [executor.Executor].
-func (Agent) Sockets() bool { return false }
+// CanUseSockets implements [executor.Executor].
+func (Agent) CanUseSockets() bool { return false }
 
 // Run implements [executor.Executor]. The task has to name a home, which becomes the agent's HOME.
 func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {

@@ -47,9 +47,9 @@ type line struct {
 	} `json:"usage"`
 }
 
-// Recognizes reports whether a line is one that Cursor prints. Some of them Claude Code could have
+// CanDecode reports whether a line is one that Cursor prints. Some of them Claude Code could have
 // printed, too: ask package claude first.
-func Recognizes(data []byte) bool {
+func CanDecode(data []byte) bool {
 	var l line
 	if _, ok := jsonl.Object(data, &l); !ok || l.Session == "" {
 		return false

@@ -91,6 +91,6 @@ func FuzzDecoder(f *testing.F) {
 		if r.OK() && !bytes.Contains(data, []byte(`:`)) {
 			t.Errorf("success of %q", data)
 		}
-		cursor.Recognizes(data)
+		cursor.CanDecode(data)
 	})
 }

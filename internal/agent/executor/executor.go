@@ -55,8 +55,8 @@ type Executor interface {
 	Name() string
 	// Arguments returns the agent's settings in the sandbox block.
 	Arguments() Arguments
-	// Sockets reports whether the agent can reach its model over a Unix socket, which works without a loopback interface.
-	Sockets() bool
+	// CanUseSockets reports whether the agent can reach its model over a Unix socket, which works without a loopback interface.
+	CanUseSockets() bool
 	// Run runs a task in a sandbox. It passes events to emit, one at a time, as they arrive; an [event.Fold] collects a
 	// response from them. When ctx ends, Run asks the agent to stop, and kills it after the grace period. An error means that the
 	// agent could not start or that the sandbox failed; the failure of an agent is in its result.

@@ -39,7 +39,7 @@ func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox
 	cancel()
 	_ = conn.Close()
 	b.end()
-	if errors.Is(err, io.EOF) || lines.eof() {
+	if errors.Is(err, io.EOF) || lines.hasClientEnded() {
 		return nil
 	}
 	return err
@@ -95,8 +95,8 @@ func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// eof reports whether the client has ended.
-func (l *lineConn) eof() bool {
+// hasClientEnded reports whether the client has ended.
+func (l *lineConn) hasClientEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.over

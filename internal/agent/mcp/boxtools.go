@@ -34,8 +34,8 @@ type boxed struct {
 	over bool // no further call begins
 }
 
-// begin reports whether a call may begin; the call ends with b.all.Done.
-func (b *boxed) begin() bool {
+// canBegin reports whether a call may begin; the call ends with b.all.Done.
+func (b *boxed) canBegin() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
@@ -72,7 +72,7 @@ func add[In, Out any](life context.Context, b *boxed, s *sdk.Server, name, about
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)() // the client has ended
-		if !b.begin() {
+		if !b.canBegin() {
 			return nil, none, errClosed()
 		}
 		defer b.all.Done()
@@ -131,7 +131,7 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 	out := runOutput{Stdout: stdout.String(), Stderr: stderr.String(), Millis: time.Since(begun).Milliseconds()}
 	if err != nil && errors.Is(context.Cause(ctx), errRunTime) {
 		out.ExitCode, out.TimedOut, out.Reason = sandbox.ExitTimeout, true, errRunTime.Error()
-		out.Cut = stdout.cut() || stderr.cut()
+		out.Cut = stdout.isCut() || stderr.isCut()
 		return out, nil
 	}
 	if exec, ok := errors.AsType[*sandbox.ExecError](err); ok { // the exit status as in a shell
@@ -142,7 +142,7 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 		return runOutput{}, err
 	}
 	out.ExitCode, out.Signal, out.Reason = res.Code, res.Signal, res.Reason
-	out.Cut, out.TimedOut = res.Cut || stdout.cut() || stderr.cut(), res.TimedOut
+	out.Cut, out.TimedOut = res.Cut || stdout.isCut() || stderr.isCut(), res.TimedOut
 	return out, nil
 }
 

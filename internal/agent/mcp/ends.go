@@ -35,8 +35,8 @@ func (e *ends) missing() (lost int64, tail []byte) {
 	return e.lost + int64(over), e.tail[over:]
 }
 
-// cut reports whether bytes were dropped.
-func (e *ends) cut() bool {
+// isCut reports whether bytes were dropped.
+func (e *ends) isCut() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	lost, _ := e.missing()

@@ -233,9 +233,9 @@ func isGone(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
 
-// undelivered reports whether an error of a server over HTTP comes from the SDK: it uses the codes -32003 and -32004 for a connection
+// isUndelivered reports whether an error of a server over HTTP comes from the SDK: it uses the codes -32003 and -32004 for a connection
 // that is closing, and -32005 for a request that it could not send.
-func undelivered(wire *jsonrpc.Error) bool { return wire.Code <= -32003 && wire.Code >= -32005 }
+func isUndelivered(wire *jsonrpc.Error) bool { return wire.Code <= -32003 && wire.Code >= -32005 }
 
 // withStderr adds the end of a child's stderr to an error.
 func (l *live) withStderr(code sandbox.Code, what string) error {
@@ -279,7 +279,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		return tool.Result{}, ctx.Err()
 	}
 	// The server's error about the call is for the model, even if it is a protocol error.
-	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !isGone(err) && (l.pipe != nil || !undelivered(wire)) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !isGone(err) && (l.pipe != nil || !isUndelivered(wire)) {
 		return failed(oneLine(wire.Message, 4<<10)), nil
 	}
 	return tool.Result{}, l.explain(ctx, err)

@@ -30,7 +30,7 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	}
 	switch {
 	case limit <= 0:
-	case takesCompletionTokens(req.Connector):
+	case hasCompletionTokens(req.Connector):
 		d.params.MaxCompletionTokens = limit
 	default:
 		d.params.MaxTokens = limit
@@ -49,23 +49,23 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	return d
 }
 
-// takesCompletionTokens reports whether max_tokens has its newer name: OpenAI's own models refuse the old name, and few
+// hasCompletionTokens reports whether max_tokens has its newer name: OpenAI's own models refuse the old name, and few
 // other servers know the new one.
-func takesCompletionTokens(c connector.Connector) bool {
+func hasCompletionTokens(c connector.Connector) bool {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil {
 		return false
 	}
 	host := u.Hostname()
-	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") || reasons(c.Model)
+	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") || isReasoner(c.Model)
 }
 
 var reasoners = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(openai/)?(o[1-9]\b|gpt-([5-9]|[1-9]\d)|codex)`)
 })
 
-// reasons reports whether a model is one of OpenAI's that think before they answer.
-func reasons(model string) bool { return reasoners().MatchString(model) }
+// isReasoner reports whether a model is one of OpenAI's that think before they answer.
+func isReasoner(model string) bool { return reasoners().MatchString(model) }
 
 func chatMessageOf(s saying) chatMessage {
 	role, content := contentOf(s, func(p piece) chatPart {

@@ -29,7 +29,7 @@ func newResponse(c *Client, req Request, system []string, said []saying, tools [
 			d.params.Reasoning.Summary = "auto"
 		}
 	}
-	if reasons(req.Connector.Model) || effort != "" && effort != "none" { // other models refuse it
+	if isReasoner(req.Connector.Model) || effort != "" && effort != "none" { // other models refuse it
 		d.params.Include = []string{"reasoning.encrypted_content"}
 	}
 	for _, s := range said {

@@ -149,15 +149,15 @@ func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
 			return f, next, nil
 		case !errors.Is(err, fs.ErrExist):
 			return nil, "", sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
-		case data != nil && holds(dir, next, data):
+		case data != nil && hasContent(dir, next, data):
 			return nil, next, nil
 		}
 	}
 	return nil, "", sandbox.Errorf(sandbox.Exhausted, "attach %s: the workspace has %d files of that name", brief(name), most)
 }
 
-// holds reports whether a file has this content. An agent may have put any file there and may change it meanwhile.
-func holds(dir *os.Root, name string, data []byte) bool {
+// hasContent reports whether a file has this content. An agent may have put any file there and may change it meanwhile.
+func hasContent(dir *os.Root, name string, data []byte) bool {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
 		return false

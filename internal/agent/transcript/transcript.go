@@ -21,9 +21,9 @@ var formats = []struct {
 	decoder    func() event.Decoder
 }{
 	{"events", event.IsRecorded, func() event.Decoder { return event.Recorded{} }},
-	{"claude", claude.Recognizes, func() event.Decoder { return &claude.Decoder{} }},
-	{"codex", codex.Recognizes, func() event.Decoder { return &codex.Decoder{} }},
-	{"cursor", cursor.Recognizes, func() event.Decoder { return &cursor.Decoder{} }},
+	{"claude", claude.CanDecode, func() event.Decoder { return &claude.Decoder{} }},
+	{"codex", codex.CanDecode, func() event.Decoder { return &codex.Decoder{} }},
+	{"cursor", cursor.CanDecode, func() event.Decoder { return &cursor.Decoder{} }},
 }
 
 // Events reads the events of a run from r as they come. The format "" is found out: lines before the

@@ -132,7 +132,7 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 	if prompt == "-" { // standard input alone
 		prompt = ""
 	}
-	if prompt == "" && !console.IsTerminal(a.Stdio.Stdin) || piped(a.Stdio.Stdin) {
+	if prompt == "" && !console.IsTerminal(a.Stdio.Stdin) || isPiped(a.Stdio.Stdin) {
 		data, err := io.ReadAll(io.LimitReader(a.Stdio.Stdin, maxPrompt+1))
 		if err != nil {
 			return r, end, err
@@ -166,9 +166,9 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 	return r, end, nil
 }
 
-// piped reports whether input is a pipe or a file, and thus meant to be read in addition to a prompt. A socket, which some
+// isPiped reports whether input is a pipe or a file, and thus meant to be read in addition to a prompt. A socket, which some
 // services have as standard input, may never end.
-func piped(in any) bool {
+func isPiped(in any) bool {
 	f, ok := in.(*os.File)
 	if !ok || f == nil {
 		return false

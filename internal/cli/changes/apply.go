@@ -102,7 +102,7 @@ func newApply(a *console.App, stagesOnly bool) *cobra.Command {
 func applyStage(a *console.App, f *applyFlags, s *scope, st *stage.Stage, paths []string) error {
 	named := s.inside(st, f.protected)
 	for _, p := range named {
-		if p == st.Workspace || !within(p, st.Workspace) {
+		if p == st.Workspace || !isWithin(p, st.Workspace) {
 			return console.UsageError("agent-sandbox stage apply", "--protected %q: name a path in %s", p, st.Workspace)
 		}
 	}

@@ -133,7 +133,7 @@ func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) er
 	if len(paths) > 0 {
 		changes = slices.DeleteFunc(changes, func(c stage.Change) bool {
 			full := filepath.Join(st.Workspace, c.Path)
-			return !slices.ContainsFunc(paths, func(p string) bool { return within(full, p) })
+			return !slices.ContainsFunc(paths, func(p string) bool { return isWithin(full, p) })
 		})
 	}
 	switch {
@@ -160,7 +160,7 @@ func patchStage(a *console.App, st *stage.Stage, changes []stage.Change) error {
 	}
 	hidden, conflicts := 0, 0
 	for _, c := range changes {
-		if !c.Patchable() {
+		if !c.IsPatchable() {
 			hidden++
 		}
 		if c.Conflict != "" {
@@ -174,7 +174,7 @@ func patchStage(a *console.App, st *stage.Stage, changes []stage.Change) error {
 // newPatchWriter returns a patchWriter to standard output.
 func newPatchWriter(a *console.App) *patchWriter {
 	terminal := console.IsTerminal(a.Stdio.Stdout)
-	return &patchWriter{out: a.Out, terminal: terminal, color: terminal && console.WantsColor(a.Stdio.Stdout, a.Env)}
+	return &patchWriter{out: a.Out, terminal: terminal, color: terminal && console.CanHaveColor(a.Stdio.Stdout, a.Env)}
 }
 
 // remarkPatch reports changes that a patch omits, and the command that shows conflicts.

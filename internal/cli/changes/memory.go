@@ -111,7 +111,7 @@ func diffMemory(ctx context.Context, a *console.App, f *diffFlags, m *memoryTarg
 	list := []workspace.Change{}
 	err := m.changes(ctx, func(c workspace.Change) error {
 		switch {
-		case len(wanted) > 0 && !slices.ContainsFunc(wanted, func(p string) bool { return within(c.Path, p) }):
+		case len(wanted) > 0 && !slices.ContainsFunc(wanted, func(p string) bool { return isWithin(c.Path, p) }):
 		case f.json:
 			list = append(list, c)
 		default:

@@ -84,7 +84,7 @@ func (s *scope) named(name string) *stage.Stage {
 	var found *stage.Stage
 	for _, st := range s.stages {
 		inner := found == nil || len(st.Workspace) > len(found.Workspace)
-		if st.Name == name && inner && within(s.dir, st.Workspace) {
+		if st.Name == name && inner && isWithin(s.dir, st.Workspace) {
 			found = st
 		}
 	}
@@ -146,7 +146,7 @@ func (s *scope) inside(st *stage.Stage, paths []string) []string {
 			p = filepath.Join(s.dir, p)
 		}
 		p = filepath.Clean(p)
-		if !within(p, st.Workspace) {
+		if !isWithin(p, st.Workspace) {
 			if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
 				p = filepath.Join(dir, filepath.Base(p))
 			}
@@ -172,8 +172,8 @@ func completeStage(a *console.App) cobra.CompletionFunc {
 	}
 }
 
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
+// isWithin reports whether path is dir or lies below it.
+func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 

@@ -29,7 +29,7 @@ type App struct {
 func New(env []string, stdio sandbox.Stdio) *App {
 	return &App{
 		Env: env, Stdio: stdio, Out: &Output{w: stdio.Stdout},
-		Err: &Printer{w: stdio.Stderr, color: WantsColor(stdio.Stderr, env)},
+		Err: &Printer{w: stdio.Stderr, color: CanHaveColor(stdio.Stderr, env)},
 	}
 }
 

@@ -101,14 +101,14 @@ func (r *Relay) got(sig syscall.Signal) {
 	case sig == syscall.SIGWINCH && r.run != nil && r.Resize != nil:
 		r.Resize(r.run)
 	case sig == syscall.SIGPIPE: // handled only so that a write fails instead of killing this process
-	case r.run == nil && ends(sig):
+	case r.run == nil && isTermination(sig):
 		r.kill(sig)
 	case r.run == nil || r.terminal && keyboard:
-	case ends(sig) && r.asked != 0 && sig != syscall.SIGHUP: // both the shell and the kernel send SIGHUP
+	case isTermination(sig) && r.asked != 0 && sig != syscall.SIGHUP: // both the shell and the kernel send SIGHUP
 		r.kill(sig)
 	default:
 		_ = r.run.Signal(sig) // it may have ended already, which Wait reports
-		if ends(sig) && r.asked == 0 {
+		if isTermination(sig) && r.asked == 0 {
 			r.asked, r.expired = sig, time.After(grace)
 		}
 	}
@@ -121,7 +121,7 @@ func (r *Relay) kill(sig syscall.Signal) {
 	r.cancel()
 }
 
-// ends reports whether sig asks a program to end.
-func ends(sig syscall.Signal) bool {
+// isTermination reports whether sig asks a program to end.
+func isTermination(sig syscall.Signal) bool {
 	return sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGTERM
 }

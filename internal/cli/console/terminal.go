@@ -7,25 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WantsColor reports whether output to w may have colours.
-func WantsColor(w io.Writer, env []string) bool {
+// CanHaveColor reports whether output to w may have colours.
+func CanHaveColor(w io.Writer, env []string) bool {
 	return IsTerminal(w) && Lookup(env, "NO_COLOR") == "" && Lookup(env, "TERM") != "dumb"
 }
 
 // IsTerminal reports whether v is a file that is a terminal.
 func IsTerminal(v any) bool {
-	return answers(v, func(fd int) error {
+	return canControl(v, func(fd int) error {
 		_, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
 		return err
 	})
 }
 
-// SharesTerminal reports whether one of the streams is our controlling terminal,
+// HasControllingTerminal reports whether one of the streams is our controlling terminal,
 // whose keyboard then sends its signals to the command as well as to us.
-func (a *App) SharesTerminal() bool {
+func (a *App) HasControllingTerminal() bool {
 	for _, v := range []any{a.Stdio.Stdin, a.Stdio.Stdout, a.Stdio.Stderr} {
 		// Only the controlling terminal reports its foreground process group.
-		if answers(v, func(fd int) error {
+		if canControl(v, func(fd int) error {
 			_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 			return err
 		}) {
@@ -35,8 +35,8 @@ func (a *App) SharesTerminal() bool {
 	return false
 }
 
-// answers reports whether v is a file whose descriptor satisfies f.
-func answers(v any, f func(fd int) error) bool {
+// canControl reports whether v is a file whose descriptor satisfies f.
+func canControl(v any, f func(fd int) error) bool {
 	file, ok := v.(*os.File)
 	if !ok || file == nil {
 		return false

@@ -18,7 +18,7 @@ func NewCheck(a *console.App) *cobra.Command {
 		Example: "agent-sandbox check && echo already inside\nagent-sandbox exec -- agent-sandbox check",
 		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			in := host.Inside()
+			in := host.IsInside()
 			switch {
 			case asJSON:
 				if err := a.PrintJSON(map[string]bool{"inside": in}); err != nil {

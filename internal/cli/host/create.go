@@ -40,7 +40,7 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 
 // ExplainUnavailable explains why no backend works on this host, and what the user can do.
 func ExplainUnavailable(ctx context.Context, a *console.App, d sandbox.Driver, err error) error {
-	if Inside() {
+	if IsInside() {
 		return sandbox.Errorf(sandbox.Unavailable, "%w", err).
 			WithHint("this process runs in a sandbox without user namespaces; allow them outside with --userns")
 	}

@@ -114,8 +114,8 @@ func (h Host) Sandboxes() persist.Store {
 	return persist.Store{Dir: filepath.Join(h.Data, "sandboxes")}
 }
 
-// Inside reports whether this process runs in one of our sandboxes.
-func Inside() bool {
+// IsInside reports whether this process runs in one of our sandboxes.
+func IsInside() bool {
 	_, err := os.Lstat(layout.Program)
 	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -56,14 +56,14 @@ func (at *Place) Register(fs *pflag.FlagSet) {
 	host.AddPlaceFlags(fs, &at.Cluster)
 }
 
-// InCluster reports whether the flags name a cluster, in which case no local record is needed.
-func (at Place) InCluster() bool {
+// IsInCluster reports whether the flags name a cluster, in which case no local record is needed.
+func (at Place) IsInCluster() bool {
 	return at.Backend == host.Kube || at.Cluster.Context != "" || at.Cluster.Namespace != ""
 }
 
 // Check rejects flags that contradict each other.
 func (at Place) Check() error {
-	if at.InCluster() && at.Backend != "" && at.Backend != host.Kube {
+	if at.IsInCluster() && at.Backend != "" && at.Backend != host.Kube {
 		return sandbox.Errorf(sandbox.Invalid, "--context and --namespace are for pods, and --backend is %s", at.Backend)
 	}
 	return nil
@@ -87,7 +87,7 @@ func Find(a *console.App, name string, at Place) (Sandbox, error) {
 	if err != nil {
 		return k, err
 	}
-	if at.InCluster() {
+	if at.IsInCluster() {
 		k.Lifecycle, err = NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
 		return k, err
 	}
@@ -157,7 +157,7 @@ func Records(ctx context.Context, a *console.App, at Place) ([]persist.Record, e
 	if err != nil {
 		return nil, err
 	}
-	if at.InCluster() {
+	if at.IsInCluster() {
 		d, err := NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
 		if err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func planDestroy(ctx context.Context, a *console.App, name string, at inventory.
 	if err != nil {
 		return nil, err
 	}
-	if !at.InCluster() {
+	if !at.IsInCluster() {
 		if _, err := h.Sandboxes().Load(name); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 			d, err := inventory.NewDriver("", h)
 			return func() error { return d.Destroy(ctx, name) }, err

@@ -113,7 +113,7 @@ func unknownState(r persist.Record, err error) document {
 // describeRepo adds the fields of a repository's sandbox.
 func (d *document) describeRepo(r persist.Record) {
 	d.Volumes = r.Spec.Volumes
-	if !repository.BelongsTo(r, repo.Repo{Path: r.Spec.Workspace}) {
+	if !repository.IsSandboxOf(r, repo.Repo{Path: r.Spec.Workspace}) {
 		return
 	}
 	d.Repo, d.Mode, d.Workdir = r.Spec.Workspace, repo.Mode(r.Spec.Dir), cmp.Or(r.Spec.Dir, r.Spec.Target)

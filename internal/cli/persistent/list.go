@@ -40,7 +40,7 @@ func listSandboxes(ctx context.Context, a *console.App, at inventory.Place, asJS
 		return err
 	}
 	records, err := inventory.Records(ctx, a, at)
-	docs, qerr := queryDocuments(ctx, h, records, at.InCluster())
+	docs, qerr := queryDocuments(ctx, h, records, at.IsInCluster())
 	if qerr != nil {
 		return qerr
 	}

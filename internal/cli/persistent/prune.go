@@ -47,7 +47,7 @@ func pruneSandboxes(ctx context.Context, a *console.App, at inventory.Place, exp
 		return err
 	case expired:
 		return sweepExpired(ctx, h, at)
-	case at.InCluster():
+	case at.IsInCluster():
 		return pruneCluster(ctx, a, h, at)
 	}
 	records, err := h.Sandboxes().List()
@@ -84,7 +84,7 @@ func pruneSandboxes(ctx context.Context, a *console.App, at inventory.Place, exp
 
 // sweepExpired removes expired sandboxes, in the cluster that the flags name or in all places with local records.
 func sweepExpired(ctx context.Context, h host.Host, at inventory.Place) error {
-	if at.InCluster() {
+	if at.IsInCluster() {
 		d, err := inventory.NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, inventory.Lifetime{})
 		if err != nil {
 			return err

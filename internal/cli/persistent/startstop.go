@@ -101,7 +101,7 @@ func (x action) run(a *console.App, cmd *cobra.Command, args []string) error {
 	relay, ctx := console.StartRelay(cmd.Context(), false, a.Err.Say)
 	defer relay.Stop()
 	if len(args) == 0 {
-		if x.at != (inventory.Place{}) || !x.onlyRepos && !repository.InitialisedHere() {
+		if x.at != (inventory.Place{}) || !x.onlyRepos && !repository.IsInitialisedHere() {
 			return console.UsageError(cmd.CommandPath(), "no sandbox was named, and this directory is not initialised")
 		}
 		return x.toRepository(ctx, "")

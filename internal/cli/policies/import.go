@@ -216,11 +216,11 @@ func readPlaces(from configimport.Host, tool configimport.Tool) ([]configimport.
 }
 
 func printImport(a *console.App, f importFlags, r *configimport.Result, files []configimport.File) error {
-	wanted := r.Complete() || f.partial
+	wanted := r.IsComplete() || f.partial
 	var err error
 	switch {
 	case f.json:
-		doc := importDocument{Tool: r.Tool, Complete: r.Complete(), Lacks: r.Lacks}
+		doc := importDocument{Tool: r.Tool, Complete: r.IsComplete(), Lacks: r.Lacks}
 		if doc.Lacks == nil {
 			doc.Lacks = []configimport.Lack{}
 		}

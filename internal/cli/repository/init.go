@@ -99,7 +99,7 @@ func destroyRepo(ctx context.Context, h host.Host, r repo.Repo) error {
 	}
 	records, err := d.Records(ctx)
 	for _, record := range records {
-		if BelongsTo(record, r) {
+		if IsSandboxOf(record, r) {
 			err = errors.Join(err, d.Destroy(ctx, record.ID))
 		}
 	}

@@ -22,10 +22,10 @@ func At(a *console.App, dir string) (repo.Repo, error) {
 	return repo.Open(path)
 }
 
-// InitialisedHere reports whether the working directory is a repository that init has initialised.
-func InitialisedHere() bool {
+// IsInitialisedHere reports whether the working directory is a repository that init has initialised.
+func IsInitialisedHere() bool {
 	path, err := host.WorkDir("")
-	return err == nil && repo.Repo{Path: path}.Initialised()
+	return err == nil && repo.Repo{Path: path}.IsInitialised()
 }
 
 // IsRepository reports whether an argument is a repository rather than a persistent sandbox. A path has a slash or is a dot;
@@ -36,7 +36,7 @@ func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	}
 	directory := false
 	if path, err := host.WorkDir(arg); err == nil {
-		directory = repo.Repo{Path: path}.Initialised()
+		directory = repo.Repo{Path: path}.IsInitialised()
 	}
 	h, err := host.LocateHome(a)
 	if err != nil {
@@ -73,8 +73,8 @@ func CompleteDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// BelongsTo reports whether start created a sandbox for a repository.
-func BelongsTo(record persist.Record, r repo.Repo) bool {
+// IsSandboxOf reports whether start created a sandbox for a repository.
+func IsSandboxOf(record persist.Record, r repo.Repo) bool {
 	return record.Backend == host.Docker && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
 		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())
 }

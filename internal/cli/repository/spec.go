@@ -48,8 +48,8 @@ func repoLayers(a *console.App, r repo.Repo, h host.Host, registry string) ([]sa
 	return slices.Insert(layers, len(layers)-1, own), nil
 }
 
-// sameSpec reports whether the specs was and is create the same sandbox.
-func sameSpec(was, is sandbox.Spec) bool {
+// isSameSpec reports whether the specs was and is create the same sandbox.
+func isSameSpec(was, is sandbox.Spec) bool {
 	is.Env, was.Env, is.State, was.State = nil, nil, "", ""
 	is.Resident, was.Resident = false, false
 	a, aerr := json.Marshal(was)

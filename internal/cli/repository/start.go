@@ -68,7 +68,7 @@ func openRepository(ctx context.Context, a *console.App, dir string, f *Flags) (
 		return nil, err
 	}
 	s := &startedRepo{Repo: r, flags: f, host: h}
-	if !r.Initialised() {
+	if !r.IsInitialised() {
 		return nil, sandbox.Errorf(sandbox.NotFound, "%s is not initialised", r.Path).WithHint("agent-sandbox init %s", r.Path)
 	}
 	if s.driver, err = inventory.NewDriver(host.Docker, h); err != nil {
@@ -108,7 +108,7 @@ func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, e
 		return "", err
 	}
 	runs, err := s.driver.Store.Runs(name)
-	same := sameSpec(old.Spec, spec)
+	same := isSameSpec(old.Spec, spec)
 	switch {
 	case err != nil:
 		return "", err

@@ -67,7 +67,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 			}
 			switch {
 			case !cmd.HasParent() && cmd.Flags().NFlag() == 0 && len(args) == 0 && dash < 0:
-				if repository.InitialisedHere() {
+				if repository.IsInitialisedHere() {
 					return ShellInRepository(cmd.Context(), a, "", &repository.Flags{})
 				}
 				return cmd.Help()
@@ -101,7 +101,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 
 // Exec runs a command and returns its exit status.
 func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) error {
-	relay, ctx := console.StartRelay(ctx, a.SharesTerminal(), a.Err.Say)
+	relay, ctx := console.StartRelay(ctx, a.HasControllingTerminal(), a.Err.Say)
 	var code int
 	var err error
 	if f.in != "" {

@@ -35,7 +35,7 @@ agent-sandbox shell --branch feat/search ~/src/project`,
 		ValidArgsFunction: repository.CompleteDirectory,
 		Args:              repository.AtMostOnePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 || rf.IsSet() || cmd.Flags().NFlag() == 0 && repository.InitialisedHere() {
+			if len(args) > 0 || rf.IsSet() || cmd.Flags().NFlag() == 0 && repository.IsInitialisedHere() {
 				if err := onlyRepoFlags(cmd); err != nil {
 					return err
 				}

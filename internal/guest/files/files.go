@@ -299,14 +299,14 @@ func (c *call) end() error {
 	}
 	text := c.errs.buf.Bytes()
 	var w wireError
-	if exit.Code != exitFiles || json.Unmarshal(text, &w) != nil || !knownCode(w.Code) {
+	if exit.Code != exitFiles || json.Unmarshal(text, &w) != nil || !isKnownCode(w.Code) {
 		return sandbox.Errorf(sandbox.Internal, "the guest ended with status %d: %.200q", exit.Code, text)
 	}
 	return sandbox.Errorf(w.Code, "%s", session.Printable(w.Text[:min(len(w.Text), maxErrorText)]))
 }
 
-// knownCode reports whether the guest may send c. Codes about the backend are reserved for the host.
-func knownCode(c sandbox.Code) bool {
+// isKnownCode reports whether the guest may send c. Codes about the backend are reserved for the host.
+func isKnownCode(c sandbox.Code) bool {
 	return slices.Contains([]sandbox.Code{
 		sandbox.NotFound, sandbox.Denied, sandbox.Exists, sandbox.Invalid, sandbox.Exhausted, sandbox.Internal,
 	}, c)

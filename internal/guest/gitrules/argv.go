@@ -64,7 +64,7 @@ func (a *commandLine) global(name, value string, words []string) {
 	a.selecting = append(a.selecting, words...)
 }
 
-// asksHelp reports whether git only prints the command's usage.
-func (a commandLine) asksHelp() bool {
+// isHelpRequest reports whether git only prints the command's usage.
+func (a commandLine) isHelpRequest() bool {
 	return len(a.args) > 0 && a.args[0] == "--help" || len(a.args) == 1 && a.args[0] == "-h"
 }

@@ -29,7 +29,7 @@ const maxAliases = 10
 // Check returns why the call is refused, or nil.
 func (c Call) Check() *Refusal {
 	argv := parseCommandLine(c.Args)
-	if argv.command == "" || argv.command == "help" || argv.asksHelp() {
+	if argv.command == "" || argv.command == "help" || argv.isHelpRequest() {
 		return nil
 	}
 	r := c.checkSettings(argv)

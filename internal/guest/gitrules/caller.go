@@ -17,12 +17,12 @@ const maxCmdline = 1 << 20
 // maxSubshells bounds how deep a script of git's may nest its shells.
 const maxSubshells = 16
 
-// StartedByGit reports whether a git with process id ppid made this call on its
+// IsStartedByGit reports whether a git with process id ppid made this call on its
 // own account: "git stash" runs "git reset --hard", an octopus merge is a script of
 // git's that runs "git checkout-index -f". What a person or an agent told that git
 // to run (rebase --exec, bisect run, submodule foreach, an alias that is a shell
 // command) is not git's own.
-func StartedByGit(ppid int, call Call) bool {
+func IsStartedByGit(ppid int, call Call) bool {
 	parent := inspectProcess(ppid)
 	// A script of git's: the interpreter's first argument lies in git's exec path, and
 	// subshells look the same.
@@ -64,7 +64,7 @@ type processInfo struct {
 
 func inspectProcess(pid int) processInfo {
 	dir := "/proc/" + strconv.Itoa(pid)
-	info := processInfo{git: process.SameFile(dir+"/exe", path.Join(layout.BinDir, "git"))}
+	info := processInfo{git: process.IsSameFile(dir+"/exe", path.Join(layout.BinDir, "git"))}
 	info.args = strings.Split(strings.TrimSuffix(readBounded(dir+"/cmdline"), "\x00"), "\x00")
 	// The name in the second field may hold anything; the numbers start after it.
 	stat := readBounded(dir + "/stat")

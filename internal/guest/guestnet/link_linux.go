@@ -277,8 +277,8 @@ func (e *linkEnd) checkTCP(fd int, listening bool, families ...int) error {
 	if listening {
 		accepts = 1
 	}
-	if !slices.Contains(families, family) || !socketHas(fd, unix.SO_TYPE, unix.SOCK_STREAM) ||
-		!socketHas(fd, unix.SO_PROTOCOL, unix.IPPROTO_TCP) || !socketHas(fd, unix.SO_ACCEPTCONN, accepts) {
+	if !slices.Contains(families, family) || !hasSocketOption(fd, unix.SO_TYPE, unix.SOCK_STREAM) ||
+		!hasSocketOption(fd, unix.SO_PROTOCOL, unix.IPPROTO_TCP) || !hasSocketOption(fd, unix.SO_ACCEPTCONN, accepts) {
 		return errors.New("a socket of another kind")
 	}
 	theirs, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)

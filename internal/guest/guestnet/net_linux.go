@@ -45,11 +45,11 @@ func (n Network) Prepare() error {
 }
 
 func isPacketSocket(fd int) bool {
-	return socketHas(fd, unix.SO_DOMAIN, unix.AF_UNIX) && socketHas(fd, unix.SO_TYPE, unix.SOCK_SEQPACKET)
+	return hasSocketOption(fd, unix.SO_DOMAIN, unix.AF_UNIX) && hasSocketOption(fd, unix.SO_TYPE, unix.SOCK_SEQPACKET)
 }
 
-// socketHas reports whether an option of the level SOL_SOCKET has the value.
-func socketHas(fd, option, value int) bool {
+// hasSocketOption reports whether an option of the level SOL_SOCKET has the value.
+func hasSocketOption(fd, option, value int) bool {
 	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, option)
 	return err == nil && got == value
 }

@@ -22,7 +22,7 @@ import (
 //     goes by another name than the command (python3.11 for python3), or argv 0 is not its name;
 //  5. nothing: the command is refused.
 //
-// For each target of a command a driver asks [Shared]: when true it mounts the
+// For each target of a command a driver asks [IsShared]: when true it mounts the
 // real target at TargetDir/TARGET, and otherwise, when the base names differ, makes the
 // symbolic link AliasDir/BASE → command.
 const (
@@ -51,11 +51,11 @@ const (
 	PrivateDir = Root + "/private"
 )
 
-// Shared reports whether target, a resolved program found as command, also
+// IsShared reports whether target, a resolved program found as command, also
 // serves other names, so that only command may be wrapped: busybox for cat, bun
 // for bunx. It is false when target is command under a longer name, such as
 // python3.11 or gcc-12.
-func Shared(command, target string) bool {
+func IsShared(command, target string) bool {
 	base := path.Base(target)
 	switch base {
 	case "busybox", "toybox", "coreutils":

@@ -74,8 +74,8 @@ func (d *dialer) again(why error) {
 		if err == nil {
 			return
 		}
-		if final(err) || ctx.Err() != nil {
-			if errors.Is(err, errForgotten) || final(err) {
+		if isFinal(err) || ctx.Err() != nil {
+			if errors.Is(err, errForgotten) || isFinal(err) {
 				why = err
 			}
 			d.conn.end(why)
@@ -89,8 +89,8 @@ func (d *dialer) again(why error) {
 	}
 }
 
-// final reports whether every further attempt would fail, too.
-func final(err error) bool {
+// isFinal reports whether every further attempt would fail, too.
+func isFinal(err error) bool {
 	if errors.Is(err, errForgotten) || errors.Is(err, errProtocol) {
 		return true
 	}

@@ -64,8 +64,8 @@ func newConn(broke func(error)) *Conn {
 	return c
 }
 
-// broken reports whether the connection has no stream.
-func (c *Conn) broken() bool {
+// isBroken reports whether the connection has no stream.
+func (c *Conn) isBroken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stream == nil
@@ -346,7 +346,7 @@ func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
-	if c.broken() {
+	if c.isBroken() {
 		c.end(ErrClosed)
 		return nil
 	}

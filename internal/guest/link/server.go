@@ -105,7 +105,7 @@ func (s *Server) find(h hello) *served {
 func (c *served) wait(linger time.Duration, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.conn.broken() {
+	if !c.conn.isBroken() {
 		return // a new stream arrived before this call
 	}
 	if c.late != nil {

@@ -47,8 +47,8 @@ func IsFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// SameFile reports whether a and b are the same file, links followed.
-func SameFile(a, b string) bool {
+// IsSameFile reports whether a and b are the same file, links followed.
+func IsSameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
 		return false

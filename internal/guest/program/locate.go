@@ -26,12 +26,12 @@ const (
 // Locate returns the host's path of a guest program to mount into a sandbox: the
 // one that this program carries, extracted into dataDir; else a sandbox-guest
 // beside executable; else executable itself, which then must call guest.Main when
-// guest.Serves reports true. dataDir is made when missing; nothing in a sandbox may be able
+// guest.IsGuestCall reports true. dataDir is made when missing; nothing in a sandbox may be able
 // to write there. Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
 	if p, ok := carried(); ok {
 		name := filepath.Join(dataDir, p.name)
-		if ours(name, p.size) && privateDir(dataDir) == nil {
+		if isOwn(name, p.size) && privateDir(dataDir) == nil {
 			return name, nil
 		}
 		data, err := p.read()
@@ -89,7 +89,7 @@ func extract(dir string, data []byte) (string, error) {
 	if err := privateDir(dir); err != nil {
 		return "", err
 	}
-	if ours(name, int64(len(data))) {
+	if isOwn(name, int64(len(data))) {
 		return name, nil
 	}
 	t, err := tempfile.New(dir)
@@ -103,15 +103,15 @@ func extract(dir string, data []byte) (string, error) {
 	if err := t.File.Chmod(0o555); err != nil {
 		return "", err
 	}
-	if err := t.Place(name, func() bool { return ours(name, int64(len(data))) }); err != nil {
+	if err := t.Place(name, func() bool { return isOwn(name, int64(len(data))) }); err != nil {
 		return "", err
 	}
 	return name, removeOld(dir, name)
 }
 
-// ours reports whether name is what extract left there: only its owner, this user, could have
+// isOwn reports whether name is what extract left there: only its owner, this user, could have
 // changed it.
-func ours(name string, size int64) bool {
+func isOwn(name string, size int64) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.Mode() == 0o555 && info.Size() == size && owned(info)
 }

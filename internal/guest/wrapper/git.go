@@ -22,7 +22,7 @@ func applyGit(p process.Process, args []string) int {
 		line = append([]string{command}, line...) // an exec-path link such as git-upload-pack
 	}
 	call := gitrules.Call{Args: line, Env: p.Env, Dir: dir, Alias: gitrules.AskAlias, Private: gitrules.IsPrivate}
-	if r := call.Check(); r != nil && !gitrules.StartedByGit(os.Getppid(), call) {
+	if r := call.Check(); r != nil && !gitrules.IsStartedByGit(os.Getppid(), call) {
 		reportDenied("git", r.What)
 		return p.Fail(process.ExitRefused, r.What+" is blocked: "+r.Why, r.Instead)
 	}

@@ -156,7 +156,7 @@ func real(p process.Process, command string, args []string) int {
 func become(p process.Process, file string, args, env []string) int {
 	// The program behind a wrapper may be the launcher itself, in a sandbox within a
 	// sandbox: that would start itself for ever.
-	if process.SameFile(file, process.SelfExe) {
+	if process.IsSameFile(file, process.SelfExe) {
 		return p.Fail(process.ExitNotExecutable, "the program behind '"+path.Base(file)+"' is the wrapper itself")
 	}
 	err := process.ExecFile(file, args, env)

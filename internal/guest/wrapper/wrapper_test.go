@@ -151,7 +151,7 @@ func TestSharedTargetsAreRecognized(t *testing.T) {
 		{"busybox", "/bin/busybox", true},
 		{"cargo", "/root/.cargo/bin/rustup", true},
 	} {
-		if got := layout.Shared(row.command, row.target); got != row.shared {
+		if got := layout.IsShared(row.command, row.target); got != row.shared {
 			t.Errorf("Shared(%q, %q) = %v", row.command, row.target, got)
 		}
 	}

@@ -199,7 +199,7 @@ func (d *download) requestHead(t *transfer, c *conn) string {
 	field("User-Agent", d.w.agent)
 	field("Accept", "*/*")
 	field("Accept-Encoding", "identity")
-	if t.auth != "" && t.trusted() && !t.hasCustom("Authorization") {
+	if t.auth != "" && t.isTrusted() && !t.hasCustom("Authorization") {
 		b.WriteString("Authorization: " + t.auth + "\r\n")
 	}
 	field("Connection", "Keep-Alive")

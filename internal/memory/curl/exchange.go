@@ -129,7 +129,7 @@ func (t *transfer) request(ctx context.Context, c *conn) (res *response, again b
 	up := t.newUpload(ctx, c, head)
 	up.start()
 	defer func() {
-		if res == nil || !up.done() {
+		if res == nil || !up.isDone() {
 			_ = c.Close() // What is still being sent ends with it.
 		}
 		sent, err := up.wait()
@@ -207,12 +207,12 @@ func (t *transfer) answerBody(c *conn, res *response, again bool, up *upload) *f
 	if t.config.raw && chunked {
 		body.whole = true
 	}
-	if !ignored && up.done() {
+	if !ignored && up.isDone() {
 		t.stats.uploaded = up.sent
 		t.meter.end()
 	}
 	if body.whole || left == 0 && !chunked {
-		if res.keeps() && (left >= 0 || chunked) && up.done() {
+		if res.canReuseConnection() && (left >= 0 || chunked) && up.isDone() {
 			t.info("Connection #%d to host %s left intact", c.number, t.url.host)
 			t.tool.pool.put(c)
 			return nil

@@ -126,8 +126,8 @@ func readLine(br *bufio.Reader) (string, error) {
 	}
 }
 
-// keeps reports whether the connection may carry another request.
-func (r *response) keeps() bool {
+// canReuseConnection reports whether the connection may carry another request.
+func (r *response) canReuseConnection() bool {
 	connection := strings.ToLower(r.value("Connection"))
 	if r.proto == "1.0" {
 		return strings.Contains(connection, "keep-alive")

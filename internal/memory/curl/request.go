@@ -40,8 +40,8 @@ func (t *transfer) sentMethod() string {
 	return t.method
 }
 
-// chunks reports whether the body is sent in chunks.
-func (t *transfer) chunks() bool {
+// isChunked reports whether the body is sent in chunks.
+func (t *transfer) isChunked() bool {
 	if v, ok := t.custom("Transfer-Encoding"); ok {
 		return strings.Contains(strings.ToLower(v), "chunked")
 	}
@@ -66,8 +66,8 @@ func (t *transfer) userAgent() string {
 	return "curl/" + Version
 }
 
-// trusted reports whether the user's name and password are for the server that is asked now.
-func (t *transfer) trusted() bool {
+// isTrusted reports whether the user's name and password are for the server that is asked now.
+func (t *transfer) isTrusted() bool {
 	return t.config.locationTrusted || t.url.origin() == t.authHost
 }
 
@@ -83,7 +83,7 @@ func (t *transfer) requestHead(c *conn) string {
 	}
 	fmt.Fprintf(&b, "%s %s HTTP/%s\r\n", t.sentMethod(), t.target(c), version)
 	t.hostField(&b)
-	if t.auth != "" && t.trusted() && !t.hasCustom("Authorization") {
+	if t.auth != "" && t.isTrusted() && !t.hasCustom("Authorization") {
 		b.WriteString("Authorization: " + t.auth + "\r\n")
 	}
 	t.rangeField(&b)
@@ -102,7 +102,7 @@ func (t *transfer) requestHead(c *conn) string {
 	if c.absolute && !t.hasCustom("Proxy-Connection") {
 		b.WriteString("Proxy-Connection: Keep-Alive\r\n")
 	}
-	if t.chunks() && t.body != nil && !t.hasCustom("Transfer-Encoding") {
+	if t.isChunked() && t.body != nil && !t.hasCustom("Transfer-Encoding") {
 		b.WriteString("Transfer-Encoding: chunked\r\n")
 	}
 	if v := t.cookieField(); v != "" {
@@ -217,11 +217,11 @@ func (t *transfer) customFields(b *strings.Builder) {
 				continue
 			}
 		case "content-length":
-			if t.chunks() {
+			if t.isChunked() {
 				continue
 			}
 		case "authorization", "cookie":
-			if !t.trusted() {
+			if !t.isTrusted() {
 				continue
 			}
 		}
@@ -238,7 +238,7 @@ func (t *transfer) bodyFields(b *strings.Builder) {
 	if t.body == nil {
 		return
 	}
-	if t.body.size >= 0 && !t.chunks() && !t.hasCustom("Content-Length") {
+	if t.body.size >= 0 && !t.isChunked() && !t.hasCustom("Content-Length") {
 		fmt.Fprintf(b, "Content-Length: %d\r\n", t.body.size)
 	}
 	switch kind := t.body.contentType; {

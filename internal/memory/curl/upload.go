@@ -68,8 +68,8 @@ func (u *upload) proceed() { u.once.Do(func() { close(u.go100) }) }
 // refuse records that the server does not want the rest of the request.
 func (u *upload) refuse() { u.stopped.Do(func() { close(u.stop) }) }
 
-// done reports whether the whole request was sent. A response may arrive before that.
-func (u *upload) done() bool {
+// isDone reports whether the whole request was sent. A response may arrive before that.
+func (u *upload) isDone() bool {
 	timer := time.NewTimer(overtaking)
 	defer timer.Stop()
 	select {
@@ -143,7 +143,7 @@ func (u *upload) await() bool {
 }
 
 func (u *upload) copy(body io.Reader) error {
-	chunked := u.t.chunks()
+	chunked := u.t.isChunked()
 	buf := make([]byte, 32<<10)
 	left := u.t.body.size
 	if chunked {

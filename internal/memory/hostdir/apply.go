@@ -180,8 +180,8 @@ func (a *applier) skip(p string, r Reason, detail string) {
 	}
 }
 
-// omits reports whether a change needs no work.
-func (a *applier) omits(c vfs.Change) bool {
+// canOmit reports whether a change needs no work.
+func (a *applier) canOmit(c vfs.Change) bool {
 	_, ok := a.skipped[c.Path]
 	return ok || a.same[c.Path]
 }
@@ -203,7 +203,7 @@ func (a *applier) decide(c vfs.Change) {
 	why := a.mount.conflict(c, a.lstat)
 	switch {
 	case why == "":
-	case a.already(c):
+	case a.isApplied(c):
 		a.same[c.Path], a.done[c.Path] = true, true
 	case !a.options.Force:
 		a.skip(c.Path, Conflicting, why)
@@ -325,7 +325,7 @@ func (a *applier) run(ctx context.Context, changes []vfs.Change) error {
 
 // try does a part of a change, unless it is skipped or a change that it needs failed.
 func (a *applier) try(c vfs.Change, do func(vfs.Change) error) {
-	if a.omits(c) {
+	if a.canOmit(c) {
 		return
 	}
 	for up := path.Dir(c.Path); up != "." && c.Kind != vfs.Deleted; up = path.Dir(up) {
@@ -357,7 +357,7 @@ func (a *applier) perform(c vfs.Change, s step) error {
 		if _, err := a.lstat(path.Join(path.Dir(c.Path), "x")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err // a link has come in the way
 		}
-		if c.Kind == vfs.Modified && content(c) {
+		if c.Kind == vfs.Modified && hasContent(c) {
 			if err := m.layer.Load(m.fs, c.Old.Ino, c.Path); err != nil {
 				return err
 			}
@@ -370,7 +370,7 @@ func (a *applier) perform(c vfs.Change, s step) error {
 		return nil // half of it
 	}
 	a.done[c.Path] = true
-	if content(c) && s.Do == stepPut {
+	if hasContent(c) && s.Do == stepPut {
 		a.placed[c.New.Ino]++
 		a.links[c.New.Ino] = c.New.Nlink
 	}

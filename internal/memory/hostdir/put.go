@@ -22,8 +22,8 @@ const prefix = ".agent-sandbox-apply-"
 
 func (a *applier) inside(p string) string { return path.Join(a.mount.at, p) }
 
-// content reports whether a change brings the content of a file.
-func content(c vfs.Change) bool {
+// hasContent reports whether a change brings the content of a file.
+func hasContent(c vfs.Change) bool {
 	return c.Kind != vfs.Deleted && c.New.Mode.IsRegular() && (c.Kind != vfs.Modified || c.Content)
 }
 
@@ -32,12 +32,12 @@ type staged struct{ name, sum string }
 
 // needsFile reports whether a change is a file or link that is made beside its place.
 func needsFile(c vfs.Change) bool {
-	return content(c) || c.Kind != vfs.Deleted && c.New.Mode.Type() == fs.ModeSymlink
+	return hasContent(c) || c.Kind != vfs.Deleted && c.New.Mode.Type() == fs.ModeSymlink
 }
 
 // begin makes the directory for files when the first change needs it, and notes it before.
 func (a *applier) begin(c vfs.Change) error {
-	if a.omits(c) || a.journal != nil || a.dir != "" && a.mount.journal == "" {
+	if a.canOmit(c) || a.journal != nil || a.dir != "" && a.mount.journal == "" {
 		return nil
 	}
 	if a.mount.journal == "" && !needsFile(c) {

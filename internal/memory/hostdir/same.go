@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// already reports whether the host's state at the path of a change equals the change's result.
-func (a *applier) already(c vfs.Change) bool {
+// isApplied reports whether the host's state at the path of a change equals the change's result.
+func (a *applier) isApplied(c vfs.Change) bool {
 	if !needsFile(c) {
 		return false
 	}
@@ -26,11 +26,11 @@ func (a *applier) already(c vfs.Change) bool {
 		wanted, werr := a.tree.Readlink(vfs.Cred{}, a.inside(c.Path))
 		return err == nil && werr == nil && is == wanted
 	}
-	return info.Mode().Perm() == c.New.Mode.Perm() && info.Size() == c.New.Size && a.reads(c)
+	return info.Mode().Perm() == c.New.Mode.Perm() && info.Size() == c.New.Size && a.isSameContent(c)
 }
 
-// reads reports whether the file of the host reads as that of a change. One that cannot be read does not.
-func (a *applier) reads(c vfs.Change) bool {
+// isSameContent reports whether the file of the host reads as that of a change. One that cannot be read does not.
+func (a *applier) isSameContent(c vfs.Change) bool {
 	wanted, err := a.tree.OpenFile(context.Background(), vfs.Cred{}, a.inside(c.Path), os.O_RDONLY, 0)
 	if err != nil {
 		return false

@@ -40,7 +40,7 @@ func (a *applier) plan(changes []vfs.Change) []step {
 	gone := map[string]bool{}
 	for _, kinds := range [][]vfs.ChangeKind{{vfs.Created, vfs.Retyped}, {vfs.Modified}} {
 		for _, c := range changes {
-			if a.omits(c) || !slices.Contains(kinds, c.Kind) {
+			if a.canOmit(c) || !slices.Contains(kinds, c.Kind) {
 				continue
 			}
 			if c.Kind == vfs.Retyped {
@@ -50,12 +50,12 @@ func (a *applier) plan(changes []vfs.Change) []step {
 		}
 	}
 	for _, c := range slices.Backward(changes) {
-		if !a.omits(c) && c.Kind == vfs.Deleted && !gone[c.Path] {
+		if !a.canOmit(c) && c.Kind == vfs.Deleted && !gone[c.Path] {
 			steps = append(steps, a.removal(c))
 		}
 	}
 	for _, c := range slices.Backward(changes) {
-		if !a.omits(c) && c.Kind != vfs.Deleted && c.New.IsDir() {
+		if !a.canOmit(c) && c.Kind != vfs.Deleted && c.New.IsDir() {
 			steps = append(steps, step{Do: stepMode, Path: []byte(c.Path), Mode: uint32(c.New.Mode.Perm())})
 		}
 	}
@@ -67,7 +67,7 @@ func (a *applier) makeRoom(c vfs.Change, gone map[string]bool) []step {
 	var below []vfs.Change
 	if c.Old.IsDir() {
 		for _, d := range a.changes {
-			if !a.omits(d) && d.Kind == vfs.Deleted && strings.HasPrefix(d.Path, c.Path+"/") {
+			if !a.canOmit(d) && d.Kind == vfs.Deleted && strings.HasPrefix(d.Path, c.Path+"/") {
 				below = append(below, d)
 				gone[d.Path] = true
 			}

@@ -160,7 +160,7 @@ func (p *Pattern) tryExt(m *matcher, i int, s string) bool {
 // matchGroup matches the extended pattern at node i, and what follows, against s.
 func (p *Pattern) matchGroup(m *matcher, i int, s string) bool {
 	n := &p.nodes[i]
-	if (n.op == '*' || n.op == '+') && n.single() {
+	if (n.op == '*' || n.op == '+') && n.isSingle() {
 		return p.matchRun(m, i, s)
 	}
 	if (n.op == '?' || n.op == '*') && p.matchExt(m, i+1, s) {
@@ -200,8 +200,8 @@ func (p *Pattern) matchGroup(m *matcher, i int, s string) bool {
 	}
 }
 
-// single reports whether each alternative of a group takes exactly one character.
-func (n *node) single() bool {
+// isSingle reports whether each alternative of a group takes exactly one character.
+func (n *node) isSingle() bool {
 	for _, a := range n.alts {
 		if len(a.nodes) != 1 || a.nodes[0].kind == nodeStar || a.nodes[0].kind == nodeExt {
 			return false
@@ -481,7 +481,7 @@ func (p *Pattern) replace(m *matcher, s string, r Replacement) string {
 		}
 		return b.String()
 	}
-	if p.odd && p.fixed() {
+	if p.odd && p.hasFixedLength() {
 		return s
 	}
 	for pos := 0; pos < len(s); {
@@ -530,8 +530,8 @@ func (p *Pattern) find(m *matcher, s string, pos int) (start, n int) {
 	return -1, 0
 }
 
-// fixed reports whether all that the pattern matches is of the same length.
-func (p *Pattern) fixed() bool {
+// hasFixedLength reports whether all that the pattern matches is of the same length.
+func (p *Pattern) hasFixedLength() bool {
 	for _, n := range p.nodes {
 		if n.kind == nodeStar || n.kind == nodeExt {
 			return false

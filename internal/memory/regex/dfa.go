@@ -157,7 +157,7 @@ func (a *automaton) start(b []byte, i int) int32 {
 func (a *automaton) run(b []byte, i int) int {
 	end := -1
 	at := a.start(b, i)
-	if a.maySkip(at) {
+	if a.canSkip(at) {
 		i = a.skip(at, b, i)
 	}
 	base := int(at) * a.stride
@@ -221,8 +221,8 @@ func (a *automaton) learn(base, kind int) int {
 	}
 	to, match := a.step(at, kind)
 	move := to * int32(a.stride)
-	if match || to == dead || a.maySkip(to) {
-		move = event(to, match, a.maySkip(to))
+	if match || to == dead || a.canSkip(to) {
+		move = event(to, match, a.canSkip(to))
 	}
 	a.moves[base+kind] = move
 	return base
@@ -327,8 +327,8 @@ type skip struct {
 	few   []byte    // the same when there are few of them
 }
 
-// maySkip reports whether nothing of a match has been seen in the state.
-func (a *automaton) maySkip(s int32) bool {
+// canSkip reports whether nothing of a match has been seen in the state.
+func (a *automaton) canSkip(s int32) bool {
 	st := &a.states[s]
 	return len(st.places) == 0 && !st.matched && a.search != anchored && !a.plain
 }

@@ -153,7 +153,7 @@ func (m *Matcher) Line(b []byte, from int) (begin, end int, ok bool) {
 		if begin < 0 || m.err != nil {
 			return 0, 0, false
 		}
-		if m.certain() || m.Find(b[begin:end], 0, nil) {
+		if m.isCertain() || m.Find(b[begin:end], 0, nil) {
 			return begin, end, true
 		}
 		m.vain++
@@ -166,8 +166,8 @@ func (m *Matcher) Line(b []byte, from int) (begin, end int, ok bool) {
 	return 0, 0, false
 }
 
-// certain reports whether a candidate is a match.
-func (m *Matcher) certain() bool {
+// isCertain reports whether a candidate is a match.
+func (m *Matcher) isCertain() bool {
 	return m.r.isLit || m.r.exact && !m.filters() && m.streams()
 }
 

@@ -269,7 +269,7 @@ func (e *emitter) run(n *node, next int32, atomic bool) int32 {
 func (e *emitter) loop(n *node, next int32) int32 {
 	at := e.add(inst{op: opAlt})
 	var entry int32
-	if e.backtrack && nullable(n.left) {
+	if e.backtrack && isNullable(n.left) {
 		slot := int32(e.slots)
 		e.slots++
 		mark := e.add(inst{op: opMark, n: slot})
@@ -327,14 +327,14 @@ func (e *emitter) optionalLeft(n *node, next int32) int32 {
 	return first
 }
 
-// nullable reports whether n can match nothing at all.
-func nullable(n *node) bool {
+// isNullable reports whether n can match nothing at all.
+func isNullable(n *node) bool {
 	for n != nil {
 		switch n.kind {
 		case kindClass, kindFail:
 			return false
 		case kindConcat:
-			if !nullable(n.left) {
+			if !isNullable(n.left) {
 				return false
 			}
 			n = n.right
@@ -344,7 +344,7 @@ func nullable(n *node) bool {
 			if isAlt(n.left) {
 				side, chain = n.right, n.left
 			}
-			if nullable(side) {
+			if isNullable(side) {
 				return true
 			}
 			n = chain

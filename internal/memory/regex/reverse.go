@@ -70,15 +70,15 @@ func (r *reverse) add() int32 {
 	return s
 }
 
-// full reports whether the automaton should start afresh before the next text.
-func (r *reverse) full() bool {
+// isFull reports whether the automaton should start afresh before the next text.
+func (r *reverse) isFull() bool {
 	return len(r.sets)*(r.words+8) > 1<<19 || len(r.moves) > maxMoves || len(r.seen) > 1<<17
 }
 
 // read goes back from end at most to from. It returns where the longest match that ends
 // there begins, and how many characters it has.
 func (r *reverse) read(b []byte, from, end int, keep bool) (begin, length int) {
-	if r.full() {
+	if r.isFull() {
 		r.reset()
 	}
 	r.trail = r.trail[:0]

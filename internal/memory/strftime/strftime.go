@@ -88,15 +88,15 @@ flags:
 		return c, len(s)
 	}
 	c.verb = s[i]
-	if c.colons > 0 && c.verb != 'z' || !modifies(modifier, c.verb, libc) {
+	if c.colons > 0 && c.verb != 'z' || !canModify(modifier, c.verb, libc) {
 		c.verb = 0
 	}
 	_, size := utf8.DecodeRuneInString(s[i:])
 	return c, i + size
 }
 
-// modifies reports whether the conversion may have the modifier E or O. The C library takes more of them than GNU date.
-func modifies(modifier, verb byte, libc bool) bool {
+// canModify reports whether the conversion may have the modifier E or O. The C library takes more of them than GNU date.
+func canModify(modifier, verb byte, libc bool) bool {
 	switch modifier {
 	case 'E':
 		return strings.IndexByte("cCxXyYzZs", verb) >= 0 || libc && strings.IndexByte("%PRTnprtu", verb) >= 0

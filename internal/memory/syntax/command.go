@@ -138,7 +138,7 @@ func (p *Parser) simple(c *Command) {
 			continue
 		case tokWord:
 			w := t.word
-			if len(s.Words) == 0 && p.reservedHere(t, s, c) {
+			if len(s.Words) == 0 && p.isReservedHere(t, s, c) {
 				p.unexpected(t)
 			}
 			p.take()
@@ -157,8 +157,8 @@ func (p *Parser) simple(c *Command) {
 	}
 }
 
-// reservedHere reports whether a reserved word stands where a command should begin.
-func (p *Parser) reservedHere(t *token, s *Simple, c *Command) bool {
+// isReservedHere reports whether a reserved word stands where a command should begin.
+func (p *Parser) isReservedHere(t *token, s *Simple, c *Command) bool {
 	if len(s.Assigns) > 0 || len(c.Redirs) > 0 {
 		return false
 	}
@@ -202,15 +202,15 @@ func (p *Parser) function(c *Command, w *Word) bool {
 		p.unexpected(t)
 	}
 	p.take()
-	d, steps := &FuncDecl{Name: w.Text, Bad: !plain(w)}, p.steps
+	d, steps := &FuncDecl{Name: w.Text, Bad: !isPlain(w)}, p.steps
 	d.Levels = p.measure(func() { d.Body = p.functionBody() })
 	d.Nodes = p.steps - steps
 	c.Body = d
 	return true
 }
 
-// plain reports whether the word is written without quotes and expansions.
-func plain(w *Word) bool {
+// isPlain reports whether the word is written without quotes and expansions.
+func isPlain(w *Word) bool {
 	for _, part := range w.Parts {
 		if _, ok := part.(*Lit); !ok {
 			return false

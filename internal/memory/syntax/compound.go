@@ -240,7 +240,7 @@ func (p *Parser) functionKeyword() Node {
 	if t.kind != tokWord {
 		p.unexpected(t)
 	}
-	n := &FuncDecl{Name: t.word.Text, Bad: !plain(t.word), Keyword: true}
+	n := &FuncDecl{Name: t.word.Text, Bad: !isPlain(t.word), Keyword: true}
 	p.take()
 	if p.tok(ctxArg).is("(") && p.closes() {
 		p.take()

@@ -31,8 +31,8 @@ type Reader struct {
 // NewReader returns a reader of the archive in.
 func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
 
-// Inside reports whether there is data of a member that is not passed over yet.
-func (r *Reader) Inside() bool { return r.data > 0 }
+// HasData reports whether there is data of a member that is not passed over yet.
+func (r *Reader) HasData() bool { return r.data > 0 }
 
 // Blocks returns how many blocks were read.
 func (r *Reader) Blocks() int64 { return r.blocks }

@@ -58,8 +58,8 @@ func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a ans
 		return
 	}
 	may := p.rules.TunnelProtocols(host, port)
-	may.HTTP = may.HTTP || (p.secrets.bound(origin{host, port, false}) && !may.Raw)
-	inspect := p.inspects(host, port)
+	may.HTTP = may.HTTP || (p.secrets.isBound(origin{host, port, false}) && !may.Raw)
+	inspect := p.isInspected(host, port)
 	// Where plain HTTP or inspected TLS is spoken, refusals are sent inside, and the
 	// server is called once the request is known.
 	if !may.Raw && (inspect || may.HTTP) {

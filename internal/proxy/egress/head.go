@@ -189,8 +189,8 @@ func tokens(header http.Header, name string) []string {
 	return out
 }
 
-// persistent reports whether the client keeps the connection.
-func (h *head) persistent() bool {
+// isPersistent reports whether the client keeps the connection.
+func (h *head) isPersistent() bool {
 	return !h.http10 && !slices.Contains(tokens(h.header, "Connection"), "close") &&
 		!slices.Contains(tokens(h.header, "Proxy-Connection"), "close")
 }

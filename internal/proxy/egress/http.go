@@ -61,7 +61,7 @@ func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 	}
 	expect := tokens(h.header, "Expect")
 	upgrade := wantsWebSocket(h)
-	keep := h.persistent()
+	keep := h.isPersistent()
 	stripHops(h.header)
 	if d := c.proxy.secrets.apply(h.header, t); d != nil {
 		c.refuse(h, d)

@@ -108,9 +108,9 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// inspects reports whether TLS to host and port is opened.
-func (p *Proxy) inspects(host hosts.Host, port uint16) bool {
-	return p.authority != nil && (p.rules.Inspects(host, port) || p.secrets.bound(origin{host, port, true}))
+// isInspected reports whether TLS to host and port is opened.
+func (p *Proxy) isInspected(host hosts.Host, port uint16) bool {
+	return p.authority != nil && (p.rules.Inspects(host, port) || p.secrets.isBound(origin{host, port, true}))
 }
 
 // tokenIs compares in a time that does not depend on how much is right.

@@ -119,8 +119,8 @@ func (s *secret) bound(o origin) bool {
 	return false
 }
 
-// bound reports whether any secret may be put into requests to o.
-func (s secrets) bound(o origin) bool {
+// isBound reports whether any secret may be put into requests to o.
+func (s secrets) isBound(o origin) bool {
 	for i := range s {
 		if s[i].bound(o) {
 			return true

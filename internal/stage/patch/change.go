@@ -56,9 +56,9 @@ type Lines struct {
 	Removed int `json:"removed"`
 }
 
-// Patchable reports whether [Sides.WritePatch] shows anything of the change. It shows nothing of directories, FIFOs,
+// IsPatchable reports whether [Sides.WritePatch] shows anything of the change. It shows nothing of directories, FIFOs,
 // sockets and devices, and of a mode only whether the owner may execute the file.
-func (c Change) Patchable() bool {
+func (c Change) IsPatchable() bool {
 	before, after := gitMode(c.Old), gitMode(c.New)
 	return before != after || before != "" && c.Content
 }

@@ -7,7 +7,7 @@ import "bytes"
 func (s Sides) CountLines(changes []Change) ([]Lines, error) {
 	counts := make([]Lines, len(changes))
 	for i, c := range changes {
-		if c.Binary || !c.Patchable() {
+		if c.Binary || !c.IsPatchable() {
 			continue
 		}
 		counter := lineCounter{}

@@ -40,7 +40,7 @@ func (s Sides) writeChange(w *bufio.Writer, c Change) error {
 		return s.writeChange(w, made)
 	}
 	before, after := gitMode(c.Old), gitMode(c.New)
-	if !c.Patchable() {
+	if !c.IsPatchable() {
 		return nil
 	}
 	from, to := Quote("a/"+c.Path), Quote("b/"+c.Path)

@@ -10,9 +10,9 @@ type Fingerprint struct {
 	Links uint64 `json:"l"`
 }
 
-// Same reports whether two fingerprints are of the same state. It ignores the change time of a file with several names,
+// IsSame reports whether two fingerprints are of the same state. It ignores the change time of a file with several names,
 // which changes when another name is removed.
-func (f Fingerprint) Same(other Fingerprint) bool {
+func (f Fingerprint) IsSame(other Fingerprint) bool {
 	if f.Links > 1 || other.Links > 1 {
 		f.Ctime, f.Links = other.Ctime, other.Links
 	}

@@ -21,8 +21,8 @@ func ComparePaths(a, b string) int {
 	return len(a) - len(b)
 }
 
-// Below reports whether path is dir or lies in it.
-func Below(path, dir string) bool {
+// IsBelow reports whether path is dir or lies in it.
+func IsBelow(path, dir string) bool {
 	return dir == "" || path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }
 

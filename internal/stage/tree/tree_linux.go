@@ -38,8 +38,8 @@ func Open(name string, own bool) (*Tree, error) {
 // FD returns the directory's descriptor, which Close closes.
 func (t *Tree) FD() int { return t.fd }
 
-// Own reports whether the tree was opened as an own one.
-func (t *Tree) Own() bool { return t.own }
+// IsOwn reports whether the tree was opened as an own one.
+func (t *Tree) IsOwn() bool { return t.own }
 
 // Close closes the directory.
 func (t *Tree) Close() { _ = unix.Close(t.fd) } // opened to read

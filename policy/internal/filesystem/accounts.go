@@ -29,7 +29,7 @@ func (h *Host) locateAccounts(own string, others []string) {
 	}
 	// The project's owner counts before accounts that the project has nothing to do with.
 	slices.SortStableFunc(others, func(a, b string) int {
-		return compareBool(b == own || hostpath.Within(h.Workspace, b), a == own || hostpath.Within(h.Workspace, a))
+		return compareBool(b == own || hostpath.IsWithin(h.Workspace, b), a == own || hostpath.IsWithin(h.Workspace, a))
 	})
 	for n, home := range others {
 		if n >= maxAccounts {
@@ -99,7 +99,7 @@ func (f *Resolution) hideStrangers() {
 		}
 		f.preset("@base", presetRule{path: dir, access: Exclude})
 		for _, home := range f.accounts {
-			if hostpath.Within(home, dir) {
+			if hostpath.IsWithin(home, dir) {
 				f.preset("@base", presetRule{path: home, access: ReadOnly})
 			}
 		}
@@ -110,13 +110,13 @@ func (f *Resolution) hideStrangers() {
 // /var/lib, among other things.
 func isForHomes(dir string) bool {
 	return dir != "/" && !slices.ContainsFunc([]string{"/etc", "/lib", "/opt", "/srv", "/usr", "/var"}, func(system string) bool {
-		return hostpath.Within(dir, system)
+		return hostpath.IsWithin(dir, system)
 	})
 }
 
 // isWritableNear reports whether a rule makes dir, a part of it or a directory above it writable.
 func (f *Resolution) isWritableNear(dir string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
-		return r.Access == ReadWrite && (hostpath.Within(r.Path, dir) || hostpath.Within(dir, r.Path))
+		return r.Access == ReadWrite && (hostpath.IsWithin(r.Path, dir) || hostpath.IsWithin(dir, r.Path))
 	})
 }

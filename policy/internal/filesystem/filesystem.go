@@ -66,7 +66,7 @@ func Resolve(h Host, layers []sandbox.Layer) (*Resolution, error) {
 	for _, r := range f.rules {
 		f.index[r.Path] = append(f.index[r.Path], r)
 	}
-	f.final = decide(f.rules, func(r *rule) bool { return !r.Missing && !f.freed(r) })
+	f.final = decide(f.rules, func(r *rule) bool { return !r.Missing && !f.isFreed(r) })
 	return f, nil
 }
 
@@ -133,7 +133,7 @@ func (f *Resolution) preset(name string, p presetRule) {
 		return
 	}
 	// A home directory of / or /tmp says nothing about those directories.
-	if p.path == "~" && (at.Path == "/" || f.private(at.Path)) || at.Path == "/" {
+	if p.path == "~" && (at.Path == "/" || f.isPrivate(at.Path)) || at.Path == "/" {
 		return
 	}
 	f.add(&rule{
@@ -153,7 +153,7 @@ func (f *Resolution) preset(name string, p presetRule) {
 func (f *Resolution) planted(at hostpath.Place) string {
 	for _, link := range at.Links {
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && link != r.Path && hostpath.Within(link, r.Path) && !hostpath.Within(at.Path, r.Path) {
+			if r.Access == ReadWrite && link != r.Path && hostpath.IsWithin(link, r.Path) && !hostpath.IsWithin(at.Path, r.Path) {
 				return link
 			}
 		}
@@ -161,8 +161,8 @@ func (f *Resolution) planted(at hostpath.Place) string {
 	return ""
 }
 
-// private reports whether a private file system stands at path.
-func (f *Resolution) private(path string) bool {
+// isPrivate reports whether a private file system stands at path.
+func (f *Resolution) isPrivate(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.Access == Private && r.Path == path })
 }
 
@@ -279,9 +279,9 @@ func (f *Resolution) expand(written string) ([]match, error) {
 	return out, nil
 }
 
-// freed reports whether a rule loses everything to a protection above it: a glob
+// isFreed reports whether a rule loses everything to a protection above it: a glob
 // such as rw **/* does not express a decision about .git/hooks/pre-commit.
-func (f *Resolution) freed(r *rule) bool {
+func (f *Resolution) isFreed(r *rule) bool {
 	if r.Access != ReadWrite || r.Exact || r.rank == rankProtected {
 		return false
 	}

@@ -53,7 +53,7 @@ func (f *Resolution) protectAncestor(dir, start string, global []git.Variable) {
 		f.protectGitDir(dir, "", global)
 		// Started inside hooks or the like: then all of it is protected.
 		for _, name := range append([]string{"info", "worktrees", "branches"}, gitState...) {
-			if hostpath.Within(start, filepath.Join(dir, name)) {
+			if hostpath.IsWithin(start, filepath.Join(dir, name)) {
 				f.protectPath(start, "@git")
 			}
 		}
@@ -224,10 +224,10 @@ func (f *Resolution) grantGit() {
 	switch {
 	case common == "" && git.SubmoduleRoot(dir) == f.Workspace:
 		f.preset("@git", presetRule{path: dir, access: ReadWrite})
-	case common != "" && hostpath.Within(dir, filepath.Join(common, "worktrees")) &&
+	case common != "" && hostpath.IsWithin(dir, filepath.Join(common, "worktrees")) &&
 		git.CheckoutFile(dir) == file:
 		f.preset("@git", presetRule{path: common, access: ReadWrite})
-		if f.asked(common) {
+		if f.isRequested(common) {
 			return
 		}
 		// The main checkout's own state is not the business of this worktree.
@@ -237,10 +237,10 @@ func (f *Resolution) grantGit() {
 	}
 }
 
-// asked reports whether a layer makes path writable itself.
-func (f *Resolution) asked(path string) bool {
+// isRequested reports whether a layer makes path writable itself.
+func (f *Resolution) isRequested(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
-		return r.layer >= 0 && r.Access == ReadWrite && hostpath.Within(path, r.Path)
+		return r.layer >= 0 && r.Access == ReadWrite && hostpath.IsWithin(path, r.Path)
 	})
 }
 

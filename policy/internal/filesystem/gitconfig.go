@@ -72,7 +72,7 @@ func (f *Resolution) protectHooksPath(v git.Variable, root string) {
 	if path == "" {
 		return
 	}
-	if at, err := hostpath.Locate(path); err != nil || !hostpath.Within(root, at.Path) {
+	if at, err := hostpath.Locate(path); err != nil || !hostpath.IsWithin(root, at.Path) {
 		f.protectPath(path, "@git")
 		return
 	}

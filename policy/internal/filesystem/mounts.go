@@ -30,7 +30,7 @@ func (f *Resolution) mounts(index map[*rule]int) []Mount {
 // guardList returns the names that must not come into being, where the sandbox
 // could make them.
 func (f *Resolution) guardList(index map[*rule]int) []Guard {
-	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.freed(r) })
+	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.isFreed(r) })
 	var explicit []*rule
 	for _, r := range f.rules {
 		if r.isExplicit() {
@@ -89,7 +89,7 @@ func lifted(explicit []*rule) map[string]bool {
 func excepted(explicit []*rule, g pending) []string {
 	out := slices.Clone(g.except)
 	for _, r := range explicit {
-		if r.Path != g.dir && hostpath.Within(r.Path, g.dir) {
+		if r.Path != g.dir && hostpath.IsWithin(r.Path, g.dir) {
 			name, _, _ := strings.Cut(r.Path[len(g.dir)+1:], "/")
 			out = append(out, name)
 		}
@@ -102,7 +102,7 @@ func excepted(explicit []*rule, g pending) []string {
 func wanted(explicit []*rule, path string) []string {
 	var out []string
 	for _, r := range explicit {
-		if r.Missing && r.Path != path && hostpath.Within(r.Path, path) {
+		if r.Missing && r.Path != path && hostpath.IsWithin(r.Path, path) {
 			out = append(out, r.Path)
 		}
 	}

@@ -122,9 +122,9 @@ func (f *Resolution) guardAll(dir string, except ...string) {
 	f.guards = append(f.guards, pending{dir: dir, name: "*", except: except, rule: r})
 }
 
-// cached reports whether a rule comes from a preset whose directories are not
+// isCache reports whether a rule comes from a preset whose directories are not
 // searched for repositories.
-func cached(r *rule) bool {
+func isCache(r *rule) bool {
 	return slices.Contains([]string{"@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi"}, r.Preset)
 }
 
@@ -133,21 +133,21 @@ func cached(r *rule) bool {
 func (f *Resolution) walkRoots() []string {
 	var out []string
 	for _, p := range f.wide.paths() {
-		if r := f.wide[p]; r.Access == ReadWrite && r.dir && !cached(r) && r.Preset != "@git" && !f.walked(p) {
+		if r := f.wide[p]; r.Access == ReadWrite && r.dir && !isCache(r) && r.Preset != "@git" && !f.isWalked(p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// walked reports whether a search from above comes by path.
-func (f *Resolution) walked(path string) bool {
+// isWalked reports whether a search from above comes by path.
+func (f *Resolution) isWalked(path string) bool {
 	for path != "/" {
 		r := f.wide.at(filepath.Dir(path))
 		if r == nil || r.Access != ReadWrite {
 			return false
 		}
-		if !cached(r) && r.Preset != "@git" {
+		if !isCache(r) && r.Preset != "@git" {
 			return true
 		}
 		path = r.Path
@@ -196,7 +196,7 @@ func (f *Resolution) protectPrograms() {
 		if err != nil || !at.Exists {
 			continue
 		}
-		if r := f.wide.at(at.Path); r != nil && at.Path != r.Path && cached(r) {
+		if r := f.wide.at(at.Path); r != nil && at.Path != r.Path && isCache(r) {
 			f.shield(at, dir, "")
 		}
 	}
@@ -215,7 +215,7 @@ func (f *Resolution) repositoryFree() []string {
 			continue
 		}
 		if !slices.ContainsFunc(f.rules, func(r *rule) bool {
-			return r.isExplicit() && filepath.Base(r.Path) == ".git" && hostpath.Within(r.Path, root)
+			return r.isExplicit() && filepath.Base(r.Path) == ".git" && hostpath.IsWithin(r.Path, root)
 		}) {
 			out = append(out, root)
 		}
@@ -232,13 +232,13 @@ func (f *Resolution) protectOwn() error {
 			continue
 		}
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && hostpath.Within(r.Path, at.Path) {
+			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && hostpath.IsWithin(r.Path, at.Path) {
 				return f.ruleFault(r, sandbox.Denied, "%q: the configuration of agent-sandbox cannot be made writable", r.Pattern)
 			}
 		}
 		f.protectAlways(at, dir)
 		f.hideCopies(at.Path)
-		if f.Workspace != "" && hostpath.Within(f.Workspace, at.Path) {
+		if f.Workspace != "" && hostpath.IsWithin(f.Workspace, at.Path) {
 			f.protectPath(f.Workspace, "")
 		}
 	}

@@ -62,7 +62,7 @@ func (f *Resolution) widens(o *Resolution) *widening {
 	paths := append(f.final.paths(), o.final.paths()...)
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
-		if wider(f.final.access(p), o.final.access(p)) {
+		if isWider(f.final.access(p), o.final.access(p)) {
 			return &widening{p, f.final.at(p)}
 		}
 	}
@@ -83,7 +83,7 @@ func (f *Resolution) widens(o *Resolution) *widening {
 		}
 	}
 	for _, root := range o.norepos {
-		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return hostpath.Within(root, r) }) {
+		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return hostpath.IsWithin(root, r) }) {
 			return &widening{root, nil}
 		}
 	}
@@ -95,9 +95,9 @@ func (f *Resolution) widens(o *Resolution) *widening {
 	return nil
 }
 
-// wider reports whether access a gives more than b. A private directory is empty:
+// isWider reports whether access a gives more than b. A private directory is empty:
 // showing the host's in its place is wider, also read-only.
-func wider(a, b Access) bool {
+func isWider(a, b Access) bool {
 	if b == Private {
 		return a == ReadOnly || a == ReadWrite
 	}

@@ -48,9 +48,9 @@ func (l *listing) add(name string, dir bool) {
 	}
 }
 
-// bare reports whether git would take the directory for a git directory:
+// isBare reports whether git would take the directory for a git directory:
 // is_git_directory() in git's setup.c asks for the same three.
-func (l *listing) bare() bool { return l.head && l.objects && l.refs }
+func (l *listing) isBare() bool { return l.head && l.objects && l.refs }
 
 // search walks directories with a few workers over one stack.
 type search struct {
@@ -146,11 +146,11 @@ func (s *search) visit(dir string, buf []byte, next []string) []string {
 	if l.git {
 		s.report(Repository{dir, Checkout})
 	}
-	if l.bare() {
+	if l.isBare() {
 		s.report(Repository{dir, Bare})
 	}
 	for _, name := range l.dirs {
-		if l.bare() && name == "objects" {
+		if l.isBare() && name == "objects" {
 			continue
 		}
 		if sub := filepath.Join(dir, name); !s.stops[sub] {

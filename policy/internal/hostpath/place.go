@@ -59,7 +59,7 @@ func (l *Lookups) lstat(path, dir, name string) lookup {
 	switch {
 	case ok:
 		return got
-	case l.lacks(dir, name):
+	case l.isMissing(dir, name):
 		return lookup{err: syscall.ENOENT}
 	}
 	got = lstat(path)
@@ -91,9 +91,9 @@ const (
 	maxListing = 512 // entries; a larger directory costs more than the look-ups
 )
 
-// lacks reports whether dir certainly has no entry that name could stand for, also on a
+// isMissing reports whether dir certainly has no entry that name could stand for, also on a
 // file system that ignores case.
-func (l *Lookups) lacks(dir, name string) bool {
+func (l *Lookups) isMissing(dir, name string) bool {
 	c := l.dirs[dir]
 	if c == nil {
 		c = &listing{}
@@ -245,8 +245,8 @@ func Split(path string) []string {
 	return out
 }
 
-// Within reports whether path is root or lies below it. Both are clean.
-func Within(path, root string) bool {
+// IsWithin reports whether path is root or lies below it. Both are clean.
+func IsWithin(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'
 }
 
@@ -265,7 +265,7 @@ var reserved = []string{"/run", "/dev", "/proc", "/sys"}
 // ReservedRoot returns the reserved directory that path is or lies below, or "".
 func ReservedRoot(path string) string {
 	for _, root := range reserved {
-		if Within(path, root) {
+		if IsWithin(path, root) {
 			return root
 		}
 	}

@@ -92,8 +92,8 @@ func compileLater(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// secretValue reports whether a value looks like a secret.
-func secretValue(name, value string) bool {
+// isSecretValue reports whether a value looks like a secret.
+func isSecretValue(name, value string) bool {
 	token := slices.ContainsFunc(tokenStarts, func(s string) bool { return strings.HasPrefix(value, s) })
 	return strings.Contains(value, "://") && urlLogin().MatchString(value) ||
 		token && tokenValue().MatchString(value) || proxyLogin(name, value)
@@ -111,9 +111,9 @@ func Judge(name, value string, docker bool) string {
 		return Loader
 	case is(serviceNames), !docker && is(dockerNames):
 		return Service
-	case secretValue(name, value):
+	case isSecretValue(name, value):
 		return SecretValue
-	case is(plainNames), plainValue(value):
+	case is(plainNames), isPlainValue(value):
 		return ""
 	case is(secretNames), secretName(name, value):
 		return SecretName
@@ -121,8 +121,8 @@ func Judge(name, value string, docker bool) string {
 	return ""
 }
 
-// plainValue reports whether a value is too short or common for a secret: DISABLE_AUTH=1.
-func plainValue(v string) bool {
+// isPlainValue reports whether a value is too short or common for a secret: DISABLE_AUTH=1.
+func isPlainValue(v string) bool {
 	return slices.Contains([]string{"", "0", "1", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(v))
 }
 

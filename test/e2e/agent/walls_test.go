@@ -31,7 +31,7 @@ func Test_Agents_Work_In_Pods(t *testing.T) {
 		t.Run(by.Name(), func(t *testing.T) {
 			t.Parallel()
 			p := open(t, "kube")
-			if by.Sockets() {
+			if by.CanUseSockets() {
 				p.socket = "/tmp/model"
 			}
 			p.put(t, by.Name())

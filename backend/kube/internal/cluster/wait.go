@@ -74,7 +74,7 @@ func (c *Cluster) AwaitRunning(parent context.Context, pod *corev1.Pod) error {
 			growing = growing || e.Reason == "TriggeredScaleUp"
 			if now.Err == nil && e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" { // the condition says more
 				now.Err = sandbox.Errorf(sandbox.Unavailable, "the pod does not start: %s: %s", e.Reason, Line(e.Message))
-				if lacksRuntime(e.Message) {
+				if isRuntimeMissing(e.Message) {
 					return now.Err
 				}
 				late.Reset(Patience)
@@ -215,8 +215,8 @@ func (c *Cluster) events(ctx context.Context, pod *corev1.Pod) <-chan *corev1.Ev
 	return out
 }
 
-// lacksRuntime reports whether a message of containerd or CRI-O says that the node does not have the pod's runtime class.
-func lacksRuntime(message string) bool {
+// isRuntimeMissing reports whether a message of containerd or CRI-O says that the node does not have the pod's runtime class.
+func isRuntimeMissing(message string) bool {
 	return strings.Contains(message, "no runtime for") || strings.Contains(message, "failed to find runtime handler")
 }
 

@@ -183,7 +183,7 @@ func (r *run) words(v goja.Value) string {
 	}
 	if text, err := r.stringify(goja.Undefined(), v); err == nil && !goja.IsUndefined(text) {
 		return text.String()
-	} else if err != nil && r.uncatchable(err) {
+	} else if err != nil && r.isUncatchable(err) {
 		panic(err)
 	}
 	return o.ClassName()

@@ -33,7 +33,7 @@ func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 	}
 	text, err := r.stringify(goja.Undefined(), v)
 	switch {
-	case err != nil && r.uncatchable(err):
+	case err != nil && r.isUncatchable(err):
 		return nil, err
 	case err != nil:
 		f := &protocol.Fault{Kind: protocol.InvalidValue}
@@ -75,8 +75,8 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	}
 }
 
-// uncatchable reports whether the script cannot catch the error.
-func (r *run) uncatchable(err error) bool {
+// isUncatchable reports whether the script cannot catch the error.
+func (r *run) isUncatchable(err error) bool {
 	in, deep := (*goja.InterruptedError)(nil), (*goja.StackOverflowError)(nil)
 	return errors.As(err, &in) || errors.As(err, &deep)
 }

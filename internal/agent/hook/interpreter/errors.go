@@ -50,7 +50,7 @@ func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *protocol.Fault {
 	err := r.guarded(func() { class = r.describe(f, v) })
 	if err != nil {
 		f.Name, f.Message = "", unreadable
-		if r.uncatchable(err) && r.interrupted() != nil {
+		if r.isUncatchable(err) && r.interrupted() != nil {
 			f.Kind = r.interrupted().Kind
 		}
 	}

@@ -40,7 +40,7 @@ func (t *columnTable) settleTree() bool {
 			continue
 		}
 		for _, child := range below[id] {
-			if !t.mayStandBelow(tree, i, child) {
+			if !t.canStandBelow(tree, i, child) {
 				continue
 			}
 			if t.p.Spend(1) != nil || t.p.Reserve(16) != nil {
@@ -70,8 +70,8 @@ func (t *columnTable) settleTree() bool {
 	return true
 }
 
-// mayStandBelow reports that child is not above the line at, nor the line itself.
-func (t *columnTable) mayStandBelow(tree *columnTree, at, child int) bool {
+// canStandBelow reports that child is not above the line at, nor the line itself.
+func (t *columnTable) canStandBelow(tree *columnTree, at, child int) bool {
 	for ; at >= 0; at = tree.parent[at] {
 		if at == child || t.p.Spend(1) != nil {
 			return false

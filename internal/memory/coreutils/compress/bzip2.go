@@ -284,7 +284,7 @@ func (j *bzip2Job) report(name, target string, n packCount, err error) bool {
 		}
 		j.fail(2, text)
 		return false
-	case j.stopped(err), packing.IsWriteError(err) && target == "(stdout)":
+	case j.isStopped(err), packing.IsWriteError(err) && target == "(stdout)":
 		return false
 	}
 	if errors.Is(err, fs.ErrExist) {

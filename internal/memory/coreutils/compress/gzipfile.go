@@ -89,7 +89,7 @@ func (j *gzipJob) file(name string) {
 		j.directory(name)
 	case f.info.IsDir():
 		j.warn("%s is a directory -- ignored", f.name)
-	case f.allowed() && f.chooseTarget():
+	case f.isAllowed() && f.chooseTarget():
 		f.convert()
 	}
 }
@@ -133,8 +133,8 @@ func (j *gzipJob) directory(name string) {
 	}
 }
 
-// allowed reports whether the file may be replaced.
-func (f *gzipFile) allowed() bool {
+// isAllowed reports whether the file may be replaced.
+func (f *gzipFile) isAllowed() bool {
 	if f.stdout {
 		return true
 	}

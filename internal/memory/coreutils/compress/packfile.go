@@ -37,8 +37,8 @@ func (j *packJob) fail(status int, text string) {
 	j.status = max(j.status, status)
 }
 
-// stopped reports whether an error ends the process rather than the file.
-func (j *packJob) stopped(err error) bool {
+// isStopped reports whether an error ends the process rather than the file.
+func (j *packJob) isStopped(err error) bool {
 	if j.p.Context().Err() != nil || errors.Is(err, shell.ErrFuel) {
 		j.ended = err
 		return true

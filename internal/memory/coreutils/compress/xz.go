@@ -317,7 +317,7 @@ func (j *xzJob) report(name, target string, n packCount, err error) {
 			text = "Compressed data is corrupt"
 		}
 		j.wrong(name, text)
-	case j.stopped(err), packing.IsWriteError(err) && target == "":
+	case j.isStopped(err), packing.IsWriteError(err) && target == "":
 	case errors.Is(err, fs.ErrExist):
 		j.wrong(target, "File exists")
 	default:

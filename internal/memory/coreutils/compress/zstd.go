@@ -256,7 +256,7 @@ func (j *zstdJob) report(name, target string, n packCount, err error) {
 		j.wrong("%s : Decoding error (36) : Frame requires too much memory for decoding \n", name)
 	case kind != 0:
 		j.wrong("%s : Decoding error (36) : Data corruption detected \n", name)
-	case j.stopped(err), packing.IsWriteError(err) && target == "":
+	case j.isStopped(err), packing.IsWriteError(err) && target == "":
 	default:
 		if _, ok := errors.AsType[*fs.PathError](err); ok {
 			name = target

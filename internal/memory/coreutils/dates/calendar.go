@@ -8,7 +8,7 @@ import (
 func (p *dateParser) calendar() bool {
 	t := p.tokens
 	switch {
-	case p.is(dateNumber, dateChar, dateNumber) && p.char(1, '/'):
+	case p.is(dateNumber, dateChar, dateNumber) && p.isChar(1, '/'):
 		return p.slashes()
 	case p.is(dateNumber, dateSigned, dateSigned): // 2024-01-05
 		p.setYear(t[0])
@@ -45,7 +45,7 @@ func (p *dateParser) calendar() bool {
 	case p.is(dateMonth, dateNumber):
 		p.month, p.day = time.Month(t[0].value), int(t[1].value)
 		p.take(2)
-		if p.char(0, ',') && len(p.tokens) > 1 && p.tokens[1].kind == dateNumber {
+		if p.isChar(0, ',') && len(p.tokens) > 1 && p.tokens[1].kind == dateNumber {
 			p.setYear(p.tokens[1])
 			p.take(2)
 		}
@@ -74,7 +74,7 @@ func (p *dateParser) isoTime() bool {
 func (p *dateParser) slashes() bool {
 	t := p.tokens
 	p.dates++
-	if !p.char(3, '/') || len(t) < 5 || t[4].kind != dateNumber {
+	if !p.isChar(3, '/') || len(t) < 5 || t[4].kind != dateNumber {
 		p.month, p.day = time.Month(t[0].value), int(t[2].value)
 		p.take(3)
 		return true

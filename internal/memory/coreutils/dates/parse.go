@@ -89,8 +89,8 @@ func (p *dateParser) is(kinds ...dateKind) bool {
 	return true
 }
 
-// char reports whether word i is the character c.
-func (p *dateParser) char(i int, c byte) bool {
+// isChar reports whether word i is the character c.
+func (p *dateParser) isChar(i int, c byte) bool {
 	return i < len(p.tokens) && p.tokens[i].kind == dateChar && p.tokens[i].char == c
 }
 
@@ -188,12 +188,12 @@ func (p *dateParser) clock() bool {
 		p.times++
 		return true
 	}
-	if !p.char(1, ':') || !p.is(dateNumber, dateChar, dateNumber) {
+	if !p.isChar(1, ':') || !p.is(dateNumber, dateChar, dateNumber) {
 		return false
 	}
 	p.hour, p.minute, p.second, p.nanos = int(p.tokens[0].value), int(p.tokens[2].value), 0, 0
 	p.take(3)
-	if p.char(0, ':') && (p.is(dateChar, dateNumber) || p.is(dateChar, dateFraction)) {
+	if p.isChar(0, ':') && (p.is(dateChar, dateNumber) || p.is(dateChar, dateFraction)) {
 		p.second, p.nanos = int(p.tokens[1].value), p.tokens[1].nanos
 		p.take(2)
 	}
@@ -214,7 +214,7 @@ func (p *dateParser) offset() bool {
 	t := p.tokens[0]
 	p.take(1)
 	minutes := int64(-1)
-	if p.char(0, ':') && len(p.tokens) > 1 && p.tokens[1].kind == dateNumber {
+	if p.isChar(0, ':') && len(p.tokens) > 1 && p.tokens[1].kind == dateNumber {
 		minutes = p.tokens[1].value
 		p.take(2)
 	}
@@ -275,7 +275,7 @@ func (p *dateParser) dayOfWeek() bool {
 	case p.is(dateDay):
 		p.ordinal, p.weekday = 0, int(p.tokens[0].value)
 		p.take(1)
-		if p.char(0, ',') {
+		if p.isChar(0, ',') {
 			p.take(1)
 		}
 	case p.is(dateOrdinal, dateDay), p.is(dateNumber, dateDay):

@@ -206,7 +206,7 @@ func diffSwitches(args, operands []string) string {
 	k := 0
 	for i, a := range args {
 		// An operand stands in args in its order; what is left are options and their values.
-		if k < len(operands) && a == operands[k] && len(args)-i >= len(operands)-k && (a == "-" || !strings.HasPrefix(a, "-")) && !diffIsValue(args, i) {
+		if k < len(operands) && a == operands[k] && len(args)-i >= len(operands)-k && (a == "-" || !strings.HasPrefix(a, "-")) && !isOptionValue(args, i) {
 			k++
 			continue
 		}
@@ -218,8 +218,8 @@ func diffSwitches(args, operands []string) string {
 	return b.String()
 }
 
-// diffIsValue reports whether args[i] is the value of the option before it.
-func diffIsValue(args []string, i int) bool {
+// isOptionValue reports whether args[i] is the value of the option before it.
+func isOptionValue(args []string, i int) bool {
 	if i == 0 {
 		return false
 	}

@@ -128,7 +128,7 @@ func (f *patchedFile) sayFailed(h *patchHunk, at int) {
 		return
 	}
 	note := ""
-	if f.differsInEndings(h, at) {
+	if f.hasOtherEndings(h, at) {
 		note = " (different line endings)"
 	}
 	f.j.say("Hunk #%d FAILED at %d%s.\n", f.hunk, at, note)
@@ -149,8 +149,8 @@ func (f *patchedFile) saySucceeded(at, fuzz int) {
 	f.j.say(".\n")
 }
 
-// differsInEndings reports whether only one of hunk and file has carriage returns.
-func (f *patchedFile) differsInEndings(h *patchHunk, at int) bool {
+// hasOtherEndings reports whether only one of hunk and file has carriage returns.
+func (f *patchedFile) hasOtherEndings(h *patchHunk, at int) bool {
 	old := h.old()
 	if len(old) == 0 || at < 1 || at > len(f.lines) {
 		return false

@@ -189,11 +189,11 @@ func (r *patchReader) head(j *patchJob, fp *filePatch) bool {
 			fp.name(j, sideNew, s, s[4:])
 		case strings.HasPrefix(line, "Index:"):
 			fp.name(j, sideIndex, s, strings.TrimLeft(s[6:], " \t"))
-		case strings.HasPrefix(line, "@@ -") && (j.file != "" || fp.named()) && (j.want == patchUnknown || j.want == patchUnified):
+		case strings.HasPrefix(line, "@@ -") && (j.file != "" || fp.isNamed()) && (j.want == patchUnknown || j.want == patchUnified):
 			fp.kind = patchUnified
 			fp.unifiedEmpty(line)
 			return true
-		case command && (j.file != "" || fp.named()) && (strings.HasPrefix(line, "< ") || strings.HasPrefix(line, "> ")) &&
+		case command && (j.file != "" || fp.isNamed()) && (strings.HasPrefix(line, "< ") || strings.HasPrefix(line, "> ")) &&
 			(j.want == patchUnknown || j.want == patchNormal):
 			r.at--
 			fp.kind = patchNormal
@@ -213,8 +213,8 @@ func (r *patchReader) head(j *patchJob, fp *filePatch) bool {
 	return false
 }
 
-// named reports whether there is a name, if only one of nothing.
-func (fp *filePatch) named() bool {
+// isNamed reports whether there is a name, if only one of nothing.
+func (fp *filePatch) isNamed() bool {
 	return fp.names != [3]string{} || fp.known != [3]bool{} || fp.heads > 0
 }
 

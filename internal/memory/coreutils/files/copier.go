@@ -94,8 +94,8 @@ type copyTask struct {
 
 func (c *copier) say(s string) { _, _ = c.out.WriteString(s + "\n") } // The error stays in out.
 
-// follows reports whether a link that is src is followed.
-func (c *copier) follows(operand bool) bool {
+// isFollowed reports whether a link that is src is followed.
+func (c *copier) isFollowed(operand bool) bool {
 	return c.deref == derefAlways || c.deref == derefOperands && operand
 }
 
@@ -119,7 +119,7 @@ func (c *copier) copy(t *copyTask) bool {
 		return false
 	}
 	var err error
-	if t.info, err = c.stat(t.src, c.follows(t.operand)); err != nil {
+	if t.info, err = c.stat(t.src, c.isFollowed(t.operand)); err != nil {
 		c.proc.Errorf(err, "cannot stat %s", shell.Quote(t.src))
 		return false
 	}
@@ -131,7 +131,7 @@ func (c *copier) copy(t *copyTask) bool {
 		c.proc.Warn("%somitting directory %s", hint, shell.Quote(t.src))
 		return false
 	}
-	if t.operand && c.repeated(t) {
+	if t.operand && c.isRepeated(t) {
 		return true
 	}
 	if !t.fresh {
@@ -183,8 +183,8 @@ func (c *copier) sayCopy(t *copyTask) {
 	c.say(s)
 }
 
-// repeated reports whether an operand was copied before, and says so.
-func (c *copier) repeated(t *copyTask) bool {
+// isRepeated reports whether an operand was copied before, and says so.
+func (c *copier) isRepeated(t *copyTask) bool {
 	if t.info.IsDir() || c.backups.kind != backupNone {
 		return false
 	}
@@ -234,7 +234,7 @@ func (c *copier) earlier(t *copyTask) (done, ok bool) {
 		return c.earlierDir(t, first)
 	case c.move && t.info.Nlink == 1, !c.keepLinks:
 		return false, false
-	case t.info.Nlink > 1 || c.follows(t.operand):
+	case t.info.Nlink > 1 || c.isFollowed(t.operand):
 		if !known {
 			c.copies[t.info.Ino] = t.dst
 			return false, false
@@ -246,13 +246,13 @@ func (c *copier) earlier(t *copyTask) (done, ok bool) {
 
 func (c *copier) earlierDir(t *copyTask, first string) (done, ok bool) {
 	switch {
-	case sameName(c.proc, t.src, first):
+	case isSameName(c.proc, t.src, first):
 		c.proc.Warn("cannot copy a directory, %s, into itself, %s", shell.Quote(c.top[0]), shell.Quote(c.top[1]))
 		c.endless = true
-	case sameName(c.proc, t.dst, first):
+	case isSameName(c.proc, t.dst, first):
 		c.proc.Warn("warning: source directory %s specified more than once", shell.Quote(c.top[0]))
 		return true, true
-	case c.follows(t.operand):
+	case c.isFollowed(t.operand):
 		return false, false
 	default:
 		c.proc.Warn("will not create hard link %s to directory %s", shell.Quote(t.dst), shell.Quote(first))
@@ -275,7 +275,7 @@ func (c *copier) linkTo(first string, t *copyTask) bool {
 	return true
 }
 
-// sameName reports whether two paths are the same entry of the same directory.
-func sameName(p *shell.Proc, a, b string) bool {
+// isSameName reports whether two paths are the same entry of the same directory.
+func isSameName(p *shell.Proc, a, b string) bool {
 	return pathname.Base(a) == pathname.Base(b) && entryKey(p, a) == entryKey(p, b)
 }

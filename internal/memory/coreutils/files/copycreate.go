@@ -168,7 +168,7 @@ func (c *copier) createSymlinkTo(t *copyTask) bool {
 // createLink makes a further name of the source: cp -l.
 func (c *copier) createLink(t *copyTask) bool {
 	src := t.src
-	if c.follows(t.operand) {
+	if c.isFollowed(t.operand) {
 		if path, err := c.proc.Realpath(src); err == nil {
 			src = path
 		}

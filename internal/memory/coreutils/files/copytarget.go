@@ -15,7 +15,7 @@ import (
 // is left to do.
 func (c *copier) meet(t *copyTask) (done, ok bool) {
 	var err error
-	own := c.ownTarget(t)
+	own := c.isOwnTarget(t)
 	if t.old, err = c.stat(t.dst, !own); err != nil {
 		if shell.Errno(err) != syscall.ENOENT {
 			c.proc.Errorf(err, "cannot stat %s", shell.Quote(t.dst))
@@ -39,8 +39,8 @@ func (c *copier) meet(t *copyTask) (done, ok bool) {
 	return c.makeRoom(t)
 }
 
-// ownTarget reports whether a link in the target's place stands for itself.
-func (c *copier) ownTarget(t *copyTask) bool {
+// isOwnTarget reports whether a link in the target's place stands for itself.
+func (c *copier) isOwnTarget(t *copyTask) bool {
 	if t.info.Mode&fs.ModeType != 0 && (!c.asRegular || t.info.IsDir() || t.info.Mode&fs.ModeSymlink != 0) {
 		return true
 	}
@@ -193,7 +193,7 @@ type samePair struct {
 // sameLinks decides on two links that are not followed.
 func (c *copier) sameLinks(p *samePair) (finished, allowed bool) {
 	switch {
-	case sameName(c.proc, p.copyTask.src, p.copyTask.dst):
+	case isSameName(c.proc, p.copyTask.src, p.copyTask.dst):
 		return false, false
 	case c.backups.kind != backupNone:
 		return false, true
@@ -209,7 +209,7 @@ func (c *copier) samePlace(p *samePair) (finished, allowed bool) {
 	srcName, dstName := p.copyTask.src, p.copyTask.dst
 	if c.backups.kind != backupNone {
 		if p.linked {
-			return false, !sameName(c.proc, srcName, dstName)
+			return false, !isSameName(c.proc, srcName, dstName)
 		}
 		// The target's name moves aside: a source that is a link to it would lead nowhere.
 		return false, c.move || c.deref == derefNever || !isLink(p.src) || isLink(p.dst)
@@ -218,7 +218,7 @@ func (c *copier) samePlace(p *samePair) (finished, allowed bool) {
 		if isLink(p.dst) {
 			return false, true
 		}
-		if p.linked && p.dst.Nlink > 1 && !sameName(c.proc, srcName, dstName) {
+		if p.linked && p.dst.Nlink > 1 && !isSameName(c.proc, srcName, dstName) {
 			return false, !c.move
 		}
 	}
@@ -227,7 +227,7 @@ func (c *copier) samePlace(p *samePair) (finished, allowed bool) {
 	}
 	if c.move && isLink(p.src) && p.dst.Nlink > 1 {
 		if path, err := c.proc.Realpath(srcName); err == nil {
-			return false, !sameName(c.proc, path, dstName)
+			return false, !isSameName(c.proc, path, dstName)
 		}
 	}
 	if c.symLink && isLink(p.dst) {

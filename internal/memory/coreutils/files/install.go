@@ -266,7 +266,7 @@ func (j *installJob) setOwner(path string) bool {
 }
 
 func (j *installJob) install(src, dst string) bool {
-	if j.compare && j.same(src, dst) {
+	if j.compare && j.isSame(src, dst) {
 		return true
 	}
 	info, err := j.proc.Stat(src)
@@ -286,8 +286,8 @@ func (j *installJob) install(src, dst string) bool {
 	return j.setOwner(dst) && j.setBits(dst)
 }
 
-// same reports whether the target needs no change for -C.
-func (j *installJob) same(src, dst string) bool {
+// isSame reports whether the target needs no change for -C.
+func (j *installJob) isSame(src, dst string) bool {
 	a, err := j.proc.Lstat(src)
 	if err != nil {
 		return false

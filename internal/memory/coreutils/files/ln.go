@@ -249,7 +249,7 @@ func (l *linker) clear(target, name string, source vfs.Info) (backup string, don
 		l.proc.Warn("will not overwrite just-created %s with %s", shell.Quote(name), shell.Quote(target))
 		return "", true, false
 	}
-	if l.sameEntry(target, name, old, source) {
+	if l.isSameEntry(target, name, old, source) {
 		l.proc.Warn("%s and %s are the same file", shell.Quote(target), shell.Quote(name))
 		return "", true, false
 	}
@@ -275,8 +275,8 @@ func (l *linker) clear(target, name string, source vfs.Info) (backup string, don
 	return "", false, true
 }
 
-// sameEntry reports whether the link would replace its own target.
-func (l *linker) sameEntry(target, name string, old, source vfs.Info) bool {
+// isSameEntry reports whether the link would replace its own target.
+func (l *linker) isSameEntry(target, name string, old, source vfs.Info) bool {
 	if l.symbolic {
 		// A symbolic link is dangerous only in the place of what it says.
 		info, err := l.proc.Stat(target)

@@ -39,15 +39,15 @@ func runPwd(p *shell.Proc) int {
 		p.Warn("%s", shell.Strerror(err))
 		return 1
 	}
-	if logical && leadsTo(p, p.Getenv("PWD"), dir) {
+	if logical && isOtherName(p, p.Getenv("PWD"), dir) {
 		dir = p.Getenv("PWD")
 	}
 	_, _ = out.WriteString(dir + "\n") // The error stays in out.
 	return out.Close(0)
 }
 
-// leadsTo reports whether path is absolute, without dots, and another name of dir.
-func leadsTo(p *shell.Proc, path, dir string) bool {
+// isOtherName reports whether path is absolute, without dots, and another name of dir.
+func isOtherName(p *shell.Proc, path, dir string) bool {
 	if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
 		return false
 	}

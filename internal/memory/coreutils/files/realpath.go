@@ -141,20 +141,20 @@ func (r *realpaths) bases() bool {
 		switch {
 		case r.to == "":
 			r.to = r.base
-		case !below(r.base, r.to):
+		case !isBelow(r.base, r.to):
 			r.to, r.base = "", ""
 		}
 	}
 	return true
 }
 
-// below reports whether path is dir or in it.
-func below(dir, path string) bool {
+// isBelow reports whether path is dir or in it.
+func isBelow(dir, path string) bool {
 	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
 func (r *realpaths) show(path string) string {
-	if r.to == "" || r.base != "" && !below(r.base, path) {
+	if r.to == "" || r.base != "" && !isBelow(r.base, path) {
 		return path
 	}
 	return relative(r.to, path)

@@ -68,8 +68,8 @@ func (r *dirRemover) say(dir string) {
 	}
 }
 
-// notEmpty reports whether the error is only that something is in the directory.
-func (r *dirRemover) notEmpty(dir string, err error) bool {
+// isNotEmpty reports whether the error is only that something is in the directory.
+func (r *dirRemover) isNotEmpty(dir string, err error) bool {
 	switch shell.Errno(err) {
 	case syscall.ENOTEMPTY, syscall.EEXIST:
 		return true
@@ -84,7 +84,7 @@ func (r *dirRemover) notEmpty(dir string, err error) bool {
 func (r *dirRemover) remove(dir string) bool {
 	r.say(dir)
 	if err := r.proc.Rmdir(dir); err != nil {
-		if r.ignore && r.notEmpty(dir, err) {
+		if r.ignore && r.isNotEmpty(dir, err) {
 			return true
 		}
 		if shell.Errno(err) == syscall.ENOTDIR && strings.HasSuffix(dir, "/") {
@@ -124,7 +124,7 @@ func (r *dirRemover) removeParents(dir string) bool {
 		}
 		r.say(dir)
 		if err := r.proc.Rmdir(dir); err != nil {
-			if r.ignore && r.notEmpty(dir, err) {
+			if r.ignore && r.isNotEmpty(dir, err) {
 				return true
 			}
 			r.proc.Errorf(err, "failed to remove directory %s", shell.Quote(dir))

@@ -142,8 +142,8 @@ type fileBytes struct {
 	seekable bool
 }
 
-// whole reports that head is all there is.
-func (b *fileBytes) whole() bool { return int64(len(b.head)) >= b.size }
+// isWhole reports that head is all there is.
+func (b *fileBytes) isWhole() bool { return int64(len(b.head)) >= b.size }
 
 // at returns n bytes at an offset; nil when they are not there.
 func (b *fileBytes) at(off int64, n int) []byte {
@@ -187,7 +187,7 @@ func kindOf(b fileBytes) fileKind {
 	text := t.decoded(b.head)
 	what, mime := kindByText(text)
 	k.mime, k.plain = mime, what == ""
-	k.text = t.describe(text, what, b.whole())
+	k.text = t.describe(text, what, b.isWhole())
 	return k
 }
 
@@ -199,7 +199,7 @@ func kindByStructure(b *fileBytes, t textEncoding) (text, mime string, ok bool) 
 	if t.name == "" || t.wide {
 		return "", "", false
 	}
-	switch jsonKind(b.head, b.whole()) {
+	switch jsonKind(b.head, b.isWhole()) {
 	case 1:
 		return "JSON text data", "application/json", true
 	case 2:

@@ -150,7 +150,7 @@ options:
 		}
 	}
 	start := i
-	for i < len(args) && !startsExpression(args[i]) {
+	for i < len(args) && !isExpressionStart(args[i]) {
 		i++
 	}
 	return args[start:i:i], args[i:], false, 0
@@ -174,8 +174,8 @@ func (f *finder) checkDebug(list string) {
 	}
 }
 
-// startsExpression reports whether an argument ends the list of paths.
-func startsExpression(a string) bool {
+// isExpressionStart reports whether an argument ends the list of paths.
+func isExpressionStart(a string) bool {
 	return len(a) > 1 && a[0] == '-' || a == "!" || a == "("
 }
 

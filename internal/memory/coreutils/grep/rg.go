@@ -185,7 +185,7 @@ func matchesNewline(pattern string, fixed bool) bool {
 
 // search goes over the operands and returns the exit status.
 func (r *rg) search(operands []string) int {
-	stdin := len(operands) == 0 && !r.filesOnly && r.readsStdin()
+	stdin := len(operands) == 0 && !r.filesOnly && r.isStdinReadable()
 	dot := len(operands) == 0 && !stdin
 	switch {
 	case stdin:
@@ -206,7 +206,7 @@ func (r *rg) search(operands []string) int {
 		r.withHeading = r.showNames
 	}
 	for _, name := range operands {
-		if r.ended != nil || r.over() || r.filesOnly && r.quiet && r.matched {
+		if r.ended != nil || r.isOver() || r.filesOnly && r.quiet && r.matched {
 			break
 		}
 		if name == "-" {
@@ -243,8 +243,8 @@ func (r *rg) finishStatus() int {
 	return r.out.Close(status)
 }
 
-// readsStdin reports whether standard input is a pipe or a file.
-func (r *rg) readsStdin() bool {
+// isStdinReadable reports whether standard input is a pipe or a file.
+func (r *rg) isStdinReadable() bool {
 	info, err := r.p.Stat("/dev/stdin")
 	return err == nil && (info.Mode.IsRegular() || info.Mode.Type()&(1<<25) != 0)
 }
@@ -282,7 +282,7 @@ func (r *rg) found(f sourcetree.File) bool {
 	}
 	defer in.Close()
 	r.searchIn(f.Path, in, f.Explicit)
-	return r.ended == nil && !r.over()
+	return r.ended == nil && !r.isOver()
 }
 
 // rustError words an error as rg does.

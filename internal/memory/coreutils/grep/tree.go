@@ -24,9 +24,9 @@ type grepRule struct {
 	take bool
 }
 
-// skips reports whether a name is left out. That of an operand may match from any of its
+// isSkipped reports whether a name is left out. That of an operand may match from any of its
 // elements on, one that was found only as a whole.
-func (f grepFilter) skips(name string, operand bool) bool {
+func (f grepFilter) isSkipped(name string, operand bool) bool {
 	if len(f) == 0 {
 		return false
 	}
@@ -79,7 +79,7 @@ func (g *grep) filterOption(o *program.Options) (fail bool) {
 // run searches the operands and returns the exit status.
 func (g *grep) run() int {
 	for _, name := range g.operands {
-		if g.ended != nil || g.over() {
+		if g.ended != nil || g.isOver() {
 			break
 		}
 		g.operand(name)
@@ -105,8 +105,8 @@ func (g *grep) run() int {
 	return status
 }
 
-// over reports whether no further file can change anything.
-func (g *grep) over() bool { return g.quiet && g.matched || g.out.HasFailed() }
+// isOver reports whether no further file can change anything.
+func (g *grep) isOver() bool { return g.quiet && g.matched || g.out.HasFailed() }
 
 func (g *grep) operand(name string) {
 	if name == "-" {
@@ -122,7 +122,7 @@ func (g *grep) operand(name string) {
 		g.directory(name, info)
 		return
 	}
-	if g.files.skips(name, true) || g.skipDevices && !info.Mode.IsRegular() {
+	if g.files.isSkipped(name, true) || g.skipDevices && !info.Mode.IsRegular() {
 		return
 	}
 	g.file(name, info)
@@ -132,12 +132,12 @@ func (g *grep) directory(name string, info vfs.Info) {
 	switch g.dirs {
 	case dirsSkip:
 	case dirsRead:
-		if g.files.skips(name, true) {
+		if g.files.isSkipped(name, true) {
 			return
 		}
 		g.fileError(name, syscall.EISDIR)
 	case dirsRecurse:
-		if !g.dot && g.foundDirs.skips(strings.TrimRight(name, "/"), true) {
+		if !g.dot && g.foundDirs.isSkipped(strings.TrimRight(name, "/"), true) {
 			return
 		}
 		if g.names == 0 {
@@ -155,7 +155,7 @@ func (g *grep) walk(dir string, above []uint64) {
 		return
 	}
 	for _, e := range entries {
-		if g.ended != nil || g.over() {
+		if g.ended != nil || g.isOver() {
 			return
 		}
 		if g.ended = g.p.Spend(1); g.ended != nil {
@@ -189,7 +189,7 @@ func (g *grep) found(name string, e vfs.DirEntry, above []uint64) {
 	}
 	switch {
 	case mode.IsDir():
-		if g.foundDirs.skips(e.Name, false) {
+		if g.foundDirs.isSkipped(e.Name, false) {
 			return
 		}
 		if slices.Contains(above, e.Ino) {
@@ -201,7 +201,7 @@ func (g *grep) found(name string, e vfs.DirEntry, above []uint64) {
 		}
 		g.walk(name, append(slices.Clip(above), e.Ino))
 	case mode.IsRegular():
-		if !g.files.skips(path.Base(name), false) {
+		if !g.files.isSkipped(path.Base(name), false) {
 			info, err := g.p.Stat(name)
 			if err != nil {
 				g.fileError(name, err)
@@ -220,7 +220,7 @@ func (g *grep) file(name string, info vfs.Info) {
 		return
 	}
 	defer f.Close()
-	if g.feedsItself(info) {
+	if g.isOwnOutput(info) {
 		g.failed = true
 		if !g.noMessages {
 			g.flush()
@@ -231,9 +231,9 @@ func (g *grep) file(name string, info vfs.Info) {
 	g.search(name, f)
 }
 
-// feedsItself reports whether the file is also the output: matches would be found
+// isOwnOutput reports whether the file is also the output: matches would be found
 // again without end.
-func (g *grep) feedsItself(info vfs.Info) bool {
+func (g *grep) isOwnOutput(info vfs.Info) bool {
 	if g.quiet || g.list || g.listNot || g.max < 2 || !info.Mode.IsRegular() {
 		return false
 	}

@@ -140,7 +140,7 @@ func runDf(p *shell.Proc) int {
 		row.file = name
 		j.rows = append(j.rows, row)
 	}
-	if len(j.rows) == 0 || !j.selected() {
+	if len(j.rows) == 0 || !j.isSelected() {
 		if status == 0 {
 			p.Warn("no file systems processed")
 		}
@@ -198,8 +198,8 @@ func (j *dfJob) setColumns(o *program.Options) {
 	}
 }
 
-// selected reports whether -t and -x leave the tree's file system in.
-func (j *dfJob) selected() bool {
+// isSelected reports whether -t and -x leave the tree's file system in.
+func (j *dfJob) isSelected() bool {
 	in := len(j.only) == 0
 	for _, t := range j.only {
 		in = in || t == filesystem.Type

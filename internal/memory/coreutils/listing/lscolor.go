@@ -22,8 +22,8 @@ var colorTerminals = []string{
 	"terminator", "tmux*", "vt100", "xterm*",
 }
 
-// knowsColors reports whether colours may be written: they are set, or the terminal is one that has them.
-func knowsColors(p *shell.Proc) bool {
+// canHaveColors reports whether colours may be written: they are set, or the terminal is one that has them.
+func canHaveColors(p *shell.Proc) bool {
 	return p.Getenv("LS_COLORS") != "" || p.Getenv("COLORTERM") != "" || fnmatch.MatchesAny(colorTerminals, p.Getenv("TERM"))
 }
 
@@ -56,15 +56,15 @@ func colorText(s string) string {
 
 func (c *lsColors) of(kind string) string { return c.kinds[kind] }
 
-// colored reports whether a kind has a colour of its own.
-func (c *lsColors) colored(kind string) bool {
+// hasColor reports whether a kind has a colour of its own.
+func (c *lsColors) hasColor(kind string) bool {
 	v := c.kinds[kind]
 	return v != "" && v != "0" && v != "00"
 }
 
 // asksLinks reports whether a colour depends on the targets of links. Nil asks nothing.
 func (c *lsColors) asksLinks(format lsFormatKind) bool {
-	return c != nil && (c.colored("or") || c.kinds["ln"] == "target" || c.colored("mi") && format == formatLong)
+	return c != nil && (c.hasColor("or") || c.kinds["ln"] == "target" || c.hasColor("mi") && format == formatLong)
 }
 
 // end returns the sequence that restores plain text.
@@ -75,15 +75,15 @@ func (c *lsColors) end() string {
 	return c.kinds["lc"] + c.kinds["rs"] + c.kinds["rc"]
 }
 
-// plainReset reports that nothing has to be written at the end.
-func (c *lsColors) plainReset() bool { return c.kinds["lc"] == "\033[" && c.kinds["rc"] == "m" }
+// hasPlainReset reports that nothing has to be written at the end.
+func (c *lsColors) hasPlainReset() bool { return c.kinds["lc"] == "\033[" && c.kinds["rc"] == "m" }
 
 func (c *lsColors) ofFile(f *lsFile) string {
 	if f.mode&fs.ModeSymlink != 0 {
 		switch {
 		case c.kinds["ln"] == "target" && f.leadsOK:
 			return c.ofMode(f.name, f.leads, 1)
-		case !f.leadsOK && (c.kinds["ln"] == "target" || c.colored("or")):
+		case !f.leadsOK && (c.kinds["ln"] == "target" || c.hasColor("or")):
 			return c.kinds["or"]
 		}
 	}
@@ -93,10 +93,10 @@ func (c *lsColors) ofFile(f *lsFile) string {
 // ofTarget is the colour of a link's target.
 func (c *lsColors) ofTarget(f *lsFile) string {
 	if !f.leadsOK {
-		if c.colored("mi") {
+		if c.hasColor("mi") {
 			return c.kinds["mi"]
 		}
-		if c.colored("or") {
+		if c.hasColor("or") {
 			return c.kinds["or"]
 		}
 		return ""
@@ -113,14 +113,14 @@ func (c *lsColors) ofMode(name string, m fs.FileMode, links int) string {
 			}
 		}
 	}
-	if !c.colored(kind) {
+	if !c.hasColor(kind) {
 		return c.normal()
 	}
 	return c.kinds[kind]
 }
 
 func (c *lsColors) normal() string {
-	if c.colored("no") {
+	if c.hasColor("no") {
 		return c.kinds["no"]
 	}
 	return ""
@@ -141,13 +141,13 @@ func (c *lsColors) kind(m fs.FileMode, links int) string {
 		return "cd"
 	case m&fs.ModeDevice != 0:
 		return "bd"
-	case m&fs.ModeSetuid != 0 && c.colored("su"):
+	case m&fs.ModeSetuid != 0 && c.hasColor("su"):
 		return "su"
-	case m&fs.ModeSetgid != 0 && c.colored("sg"):
+	case m&fs.ModeSetgid != 0 && c.hasColor("sg"):
 		return "sg"
-	case m&0o111 != 0 && c.colored("ex"):
+	case m&0o111 != 0 && c.hasColor("ex"):
 		return "ex"
-	case links > 1 && c.colored("mh"):
+	case links > 1 && c.hasColor("mh"):
 		return "mh"
 	}
 	return "fi"
@@ -155,11 +155,11 @@ func (c *lsColors) kind(m fs.FileMode, links int) string {
 
 func (c *lsColors) dirKind(m fs.FileMode) string {
 	switch {
-	case m&fs.ModeSticky != 0 && m&0o002 != 0 && c.colored("tw"):
+	case m&fs.ModeSticky != 0 && m&0o002 != 0 && c.hasColor("tw"):
 		return "tw"
-	case m&0o002 != 0 && c.colored("ow"):
+	case m&0o002 != 0 && c.hasColor("ow"):
 		return "ow"
-	case m&fs.ModeSticky != 0 && c.colored("st"):
+	case m&fs.ModeSticky != 0 && c.hasColor("st"):
 		return "st"
 	}
 	return "di"

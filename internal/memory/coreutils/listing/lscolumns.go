@@ -229,7 +229,7 @@ func (o *lsOffsets) dir(start int) { o.dirs = append(o.dirs, start, o.at) }
 
 // end writes what comes behind everything.
 func (l *lsLister) end() {
-	if l.color && !l.colors.plainReset() {
+	if l.color && !l.colors.hasPlainReset() {
 		l.put(l.colors.of("lc") + l.colors.of("rs") + l.colors.of("rc"))
 	}
 	if !l.dired {

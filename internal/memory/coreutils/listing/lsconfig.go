@@ -240,7 +240,7 @@ func (l *lsConfig) finish(o *program.Options) bool {
 			l.follow = followNever
 		}
 	}
-	if l.color && knowsColors(l.proc) {
+	if l.color && canHaveColors(l.proc) {
 		l.colors = newLsColors(l.proc)
 		l.tab = 0
 	}

@@ -17,7 +17,7 @@ func (l *lsConfig) sortFiles(files []*lsFile) {
 	compare := l.comparison()
 	slices.SortStableFunc(files, func(a, b *lsFile) int {
 		if l.dirsFirst {
-			if x, y := a.likeDir(), b.likeDir(); x != y {
+			if x, y := a.isLikeDir(), b.isLikeDir(); x != y {
 				if x {
 					return -1
 				}
@@ -34,8 +34,8 @@ func (l *lsConfig) sortFiles(files []*lsFile) {
 	})
 }
 
-// likeDir reports whether the file is a directory or leads to one.
-func (f *lsFile) likeDir() bool {
+// isLikeDir reports whether the file is a directory or leads to one.
+func (f *lsFile) isLikeDir() bool {
 	return f.dir() || f.mode&fs.ModeSymlink != 0 && f.leadsOK && f.leads.IsDir()
 }
 

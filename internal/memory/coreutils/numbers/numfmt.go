@@ -358,8 +358,8 @@ func (f *numfmt) fieldEnd(line []byte) int {
 
 func isNumfmtBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// chosen reports whether a field is to be converted.
-func (f *numfmt) chosen(field int) bool {
+// isChosen reports whether a field is to be converted.
+func (f *numfmt) isChosen(field int) bool {
 	for _, s := range f.spans {
 		if s.Lo <= field && field <= s.Hi {
 			return true

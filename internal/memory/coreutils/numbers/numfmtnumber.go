@@ -74,7 +74,7 @@ func roundReal(v *big.Float, how rounding) {
 
 // field converts a field, or writes it as it is.
 func (f *numfmt) field(text string, field int) {
-	if !f.chosen(field) {
+	if !f.isChosen(field) {
 		_, _ = f.out.WriteString(text)
 		return
 	}

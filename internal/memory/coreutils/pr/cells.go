@@ -53,7 +53,7 @@ func (r *printer) store() bool {
 	c.text, c.ends = c.text[:0], c.ends[:0]
 	for i := range r.layout.columns {
 		for range r.layout.rows {
-			if !r.reads(s, i) {
+			if !r.hasLine(s, i) {
 				return r.ended == nil && !r.fatal
 			}
 			s.line(r.keep)

@@ -38,7 +38,7 @@ func (s *prStyle) layout() (l prLayout, ok bool) {
 	if s.merge {
 		room -= l.number
 	}
-	cut := s.cuts()
+	cut := s.isCutting()
 	if (cut || several) && room < l.columns {
 		return l, false
 	}
@@ -62,8 +62,8 @@ func (s *prStyle) separator() string {
 	return " "
 }
 
-// cuts reports whether lines that are too long are cut.
-func (s *prStyle) cuts() bool {
+// isCutting reports whether lines that are too long are cut.
+func (s *prStyle) isCutting() bool {
 	switch {
 	case s.join:
 		return false

@@ -51,8 +51,8 @@ func newPrinter(p *shell.Proc, style *prStyle) *printer {
 	return r
 }
 
-// stopped reports that the program should stop.
-func (r *printer) stopped() bool { return r.ended != nil || r.fatal || r.out.HasFailed() }
+// isStopped reports that the program should stop.
+func (r *printer) isStopped() bool { return r.ended != nil || r.fatal || r.out.HasFailed() }
 
 // spend takes fuel; false when the process has to end.
 func (r *printer) spend(n int) bool {
@@ -113,7 +113,7 @@ func (r *printer) pages(sources []*prSource, title string, modified time.Time) {
 	for r.page = 1; r.style.last == 0 || r.page <= r.style.last; r.page++ {
 		more := r.nextPage()
 		switch {
-		case r.stopped():
+		case r.isStopped():
 			return
 		case r.page < r.style.first && r.allDone() && !quiet:
 			_ = r.out.Flush()
@@ -150,7 +150,7 @@ func (r *printer) nextPage() bool {
 	} else {
 		r.full = r.acrossRows()
 	}
-	if r.stopped() {
+	if r.isStopped() {
 		return false
 	}
 	r.endPage()
@@ -170,8 +170,8 @@ func (r *printer) nextPage() bool {
 	return r.begun || r.broken
 }
 
-// reads reports whether a source has a line on this page, for a column.
-func (r *printer) reads(s *prSource, column int) bool {
+// hasLine reports whether a source has a line on this page, for a column.
+func (r *printer) hasLine(s *prSource, column int) bool {
 	full, open := column >= r.seen, s.state == prOpen
 	if open {
 		r.seen = max(r.seen, column+1)
@@ -179,7 +179,7 @@ func (r *printer) reads(s *prSource, column int) bool {
 	if r.style.merge {
 		full, s.full = s.full, false
 	}
-	if s.begins(full) {
+	if s.hasLine(full) {
 		return true
 	}
 	switch err := s.Lines.Err(); {

@@ -102,7 +102,7 @@ func runPr(p *shell.Proc) int {
 		names = nil
 	}
 	for _, name := range names {
-		if pr.alone(name); pr.stopped() {
+		if pr.alone(name); pr.isStopped() {
 			break
 		}
 	}

@@ -32,7 +32,7 @@ func (r *printer) acrossRow() (columns int) {
 			r.numberLine()
 		}
 		was := s.state
-		has := r.reads(s, i)
+		has := r.hasLine(s, i)
 		if was == prOpen && s.state != prOpen {
 			open--
 		}

@@ -54,9 +54,9 @@ func (s *prSource) Close() {
 	}
 }
 
-// begins reports whether there is a line, still on this page. A form feed behind a column that was
+// hasLine reports whether there is a line, still on this page. A form feed behind a column that was
 // full has done its work already; swallow says that there may be one.
-func (s *prSource) begins(swallow bool) bool {
+func (s *prSource) hasLine(swallow bool) bool {
 	for s.state == prOpen {
 		switch {
 		case !s.More():

@@ -43,8 +43,8 @@ func SetVariable(env []string, name, assignment string) []string {
 	return append(env, assignment)
 }
 
-// ownProgram reports whether dir/name is one of the machine's own programs.
-func ownProgram(p *shell.Proc, dir, name string) bool {
+// isOwnProgram reports whether dir/name is one of the machine's own programs.
+func isOwnProgram(p *shell.Proc, dir, name string) bool {
 	if dir != "/usr/bin" && dir != "/bin" {
 		return false
 	}
@@ -106,7 +106,7 @@ func runnable(p *shell.Proc, dir, name, full string) bool {
 	if info, err := p.Stat(full); err == nil {
 		return info.Mode.IsRegular() && p.Access(full, vfs.MayExec) == nil
 	}
-	return ownProgram(p, dir, name)
+	return isOwnProgram(p, dir, name)
 }
 
 // Find returns the path of a program, or why it cannot be run.

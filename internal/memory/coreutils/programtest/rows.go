@@ -115,7 +115,7 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 					fork := tree.Fork()
 					copyAccounts(t, fork)
 					got, want := RunVirtual(t, fork, work, args, r), RunReal(t, work, args, r)
-					if again == 0 || haveSameAccounts(t, fork) {
+					if again == 0 || hasSameAccounts(t, fork) {
 						Compare(t, r, got, want)
 						return
 					}
@@ -384,8 +384,8 @@ func copyAccounts(t *testing.T, f *vfs.FS) {
 	}
 }
 
-// haveSameAccounts reports whether the machine still has the users and groups that it had at copyAccounts.
-func haveSameAccounts(t *testing.T, f *vfs.FS) bool {
+// hasSameAccounts reports whether the machine still has the users and groups that it had at copyAccounts.
+func hasSameAccounts(t *testing.T, f *vfs.FS) bool {
 	t.Helper()
 	return !slices.ContainsFunc(accountFiles, func(name string) bool {
 		b, err := os.ReadFile(name)

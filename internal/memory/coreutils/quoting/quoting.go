@@ -90,7 +90,7 @@ func Quote(s string, style Style, extra string) string {
 	case Escape:
 		return EscapeC(s, extra)
 	case quoteShell, ShellEscape:
-		if !shellSpecial(s, extra, style == ShellEscape) {
+		if !isShellSpecial(s, extra, style == ShellEscape) {
 			return s
 		}
 	case quoteShellAlways, ShellEscapeAlways:
@@ -137,8 +137,8 @@ func EscapedByte(c byte) string {
 	return fmt.Sprintf(`\%03o`, c)
 }
 
-// shellSpecial reports whether a shell would not read s back as it stands.
-func shellSpecial(s, extra string, escape bool) bool {
+// isShellSpecial reports whether a shell would not read s back as it stands.
+func isShellSpecial(s, extra string, escape bool) bool {
 	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' {
 		return true
 	}
@@ -152,7 +152,7 @@ func shellSpecial(s, extra string, escape bool) bool {
 
 // quoteForShell writes s in single quotes, or in double quotes where that is plainer.
 func quoteForShell(s string, escape bool) string {
-	if strings.Contains(s, "'") && plainInDoubleQuotes(s) {
+	if strings.Contains(s, "'") && isPlainInDoubleQuotes(s) {
 		return `"` + s + `"`
 	}
 	var b strings.Builder
@@ -184,8 +184,8 @@ func quoteForShell(s string, escape bool) string {
 	return b.String()
 }
 
-// plainInDoubleQuotes reports whether s means the same in "..." and in a C string.
-func plainInDoubleQuotes(s string) bool {
+// isPlainInDoubleQuotes reports whether s means the same in "..." and in a C string.
+func isPlainInDoubleQuotes(s string) bool {
 	plain := true
 	EachPrintable(s, func(text string, _ byte) {
 		if text == "" || len(text) == 1 && strings.Contains("!\"$&()*;<=>?[^`|\\{}", text) {

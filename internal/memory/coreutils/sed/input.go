@@ -211,8 +211,8 @@ func (s *sed) giveBack() {
 	_, _ = f.Seek(-int64(n), io.SeekCurrent)
 }
 
-// last reports whether no line follows: in this file, or in any.
-func (s *sed) last() bool {
+// isLast reports whether no line follows: in this file, or in any.
+func (s *sed) isLast() bool {
 	in := &s.input
 	if in.r < in.w {
 		return false

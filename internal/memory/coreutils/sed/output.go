@@ -179,14 +179,14 @@ func (s *sed) copyFile(name string) {
 		if err != nil && !program.IsEnd(err) {
 			s.panic("read error on %s: %s", name, shell.Strerror(err))
 		}
-		if s.spend(1 + n>>6); err != nil || s.failed() {
+		if s.spend(1 + n>>6); err != nil || s.hasOutputFailed() {
 			return
 		}
 	}
 }
 
-// failed reports that the output has no reader.
-func (s *sed) failed() bool {
+// hasOutputFailed reports that the output has no reader.
+func (s *sed) hasOutputFailed() bool {
 	_, err := s.main.Write(nil)
 	return err != nil
 }

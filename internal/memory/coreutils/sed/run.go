@@ -70,7 +70,7 @@ func (s *sed) run(names []string) int {
 			break
 		}
 		s.cycle()
-		if s.failed() {
+		if s.hasOutputFailed() {
 			break
 		}
 	}
@@ -119,14 +119,14 @@ func (s *sed) charge(n int) bool {
 	if n >= 64 {
 		s.spend(n >> 6)
 	}
-	return s.ended == nil && s.withinBounds(s.space)
+	return s.ended == nil && s.isWithinBounds(s.space)
 }
 
 // sedLargest is the size from which a space counts as memory, in bytes.
 const sedLargest = 64 << 10
 
-// withinBounds reports whether a space may be as large as it is.
-func (s *sed) withinBounds(b []byte) bool {
+// isWithinBounds reports whether a space may be as large as it is.
+func (s *sed) isWithinBounds(b []byte) bool {
 	if len(b) < sedLargest {
 		return s.ended == nil
 	}
@@ -211,7 +211,7 @@ func (s *sed) matches(a *sedAddress) bool {
 	case sedStep:
 		return s.input.number >= a.number && (s.input.number-a.number)%a.step == 0
 	case sedLast:
-		return s.last()
+		return s.isLast()
 	case sedRegex:
 		re := s.regexp(a.re)
 		return re != nil && s.find(re, s.line, 0, nil)
@@ -220,8 +220,8 @@ func (s *sed) matches(a *sedAddress) bool {
 	return false
 }
 
-// selects reports whether the command is for the line in hand.
-func (s *sed) selects(c *sedInstruction) bool {
+// isSelected reports whether the command is for the line in hand.
+func (s *sed) isSelected(c *sedInstruction) bool {
 	if c.a1 == nil {
 		return true
 	}
@@ -230,7 +230,7 @@ func (s *sed) selects(c *sedInstruction) bool {
 	}
 	n := s.input.number
 	if c.state == sedInside {
-		return s.inside(c, n)
+		return s.isInside(c, n)
 	}
 	if c.a1.kind == sedLine {
 		if c.state == sedBehind || n < c.a1.number {
@@ -263,8 +263,8 @@ func (s *sed) selects(c *sedInstruction) bool {
 	return true
 }
 
-// inside reports whether the range that has begun still goes on.
-func (s *sed) inside(c *sedInstruction, n int) bool {
+// isInside reports whether the range that has begun still goes on.
+func (s *sed) isInside(c *sedInstruction, n int) bool {
 	switch c.a2.kind {
 	case sedLine:
 		if n >= c.end {
@@ -307,7 +307,7 @@ func (s *sed) execute() (again, silent bool) {
 	list := s.prog.list
 	for at := 0; at < len(list); at++ {
 		c := &list[at]
-		if s.selects(c) == c.not {
+		if s.isSelected(c) == c.not {
 			if c.name == '{' {
 				at = c.target - 1
 			}
@@ -368,7 +368,7 @@ func (s *sed) leave(c *sedInstruction) {
 
 // advance runs n and N; false at the end of the input.
 func (s *sed) advance(more bool) bool {
-	if s.last() {
+	if s.isLast() {
 		return false
 	}
 	if !more && !s.quiet {
@@ -456,7 +456,7 @@ func (s *sed) spaces(name byte) {
 	case 'H':
 		s.hold = append(append(s.hold, s.delim), s.line...)
 		s.holdComplete = s.complete
-		if !s.withinBounds(s.hold) {
+		if !s.isWithinBounds(s.hold) {
 			return
 		}
 	case 'x':

@@ -219,7 +219,7 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 				break
 			}
 		}
-		if !again || start > len(line) || !s.withinBounds(out) || !s.find(re, line, start, s.caps) {
+		if !again || start > len(line) || !s.isWithinBounds(out) || !s.find(re, line, start, s.caps) {
 			break
 		}
 	}

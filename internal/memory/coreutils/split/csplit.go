@@ -114,7 +114,7 @@ func runCsplit(p *shell.Proc) int {
 			return 1
 		}
 	}
-	if !c.open(args[0]) || !c.parse(args[1:]) {
+	if !c.canOpen(args[0]) || !c.parse(args[1:]) {
 		return 1
 	}
 	c.read(args[0])
@@ -125,8 +125,8 @@ func runCsplit(p *shell.Proc) int {
 	return c.out.Close(c.status)
 }
 
-// open reports whether the file can be opened, before the patterns are looked at.
-func (c *csplit) open(name string) bool {
+// canOpen reports whether the file can be opened, before the patterns are looked at.
+func (c *csplit) canOpen(name string) bool {
 	in, err := program.OpenInput(c.p, name)
 	if err != nil {
 		c.p.Errorf(err, "cannot open %s for reading", shell.Quote(name))
@@ -161,8 +161,8 @@ func (c *csplit) line(n int) (line []byte, ok bool) {
 	return program.WithoutEnd(c.text[c.starts[n-1]:c.starts[n]], '\n'), true
 }
 
-// readable reports whether the text could be read, with a message when not.
-func (c *csplit) readable() bool {
+// isReadable reports whether the text could be read, with a message when not.
+func (c *csplit) isReadable() bool {
 	if c.err == nil {
 		return true
 	}

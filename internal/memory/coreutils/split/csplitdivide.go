@@ -111,7 +111,7 @@ func (c *csplit) divide() bool {
 	for i := range c.divisions {
 		d := &c.divisions[i]
 		for n := 0; d.repeat < 0 || n <= d.repeat; n++ {
-			if !d.ignore && !c.create() || !c.readable() {
+			if !d.ignore && !c.create() || !c.isReadable() {
 				return false
 			}
 			ok := false

@@ -26,7 +26,7 @@ func runEcho(p *shell.Proc) int {
 		return program.RunConstant(p, echoCommand, 0)
 	}
 	newline, escapes := true, posix
-	for len(args) > 0 && echoOption(args[0]) && (!posix || args[0] == "-n") {
+	for len(args) > 0 && isEchoOption(args[0]) && (!posix || args[0] == "-n") {
 		for _, c := range args[0][1:] {
 			switch c {
 			case 'n':
@@ -54,8 +54,8 @@ func runEcho(p *shell.Proc) int {
 	return out.Close(0)
 }
 
-// echoOption reports whether a word is made of the letters n, e and E behind a dash.
-func echoOption(s string) bool {
+// isEchoOption reports whether a word is made of the letters n, e and E behind a dash.
+func isEchoOption(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "neE") == ""
 }
 

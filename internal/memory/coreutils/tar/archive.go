@@ -113,7 +113,7 @@ func (a *tarInput) broken(err error) error {
 	if codec.FaultOf(err) != 0 {
 		text, status := unpackComplaint(a.format, err)
 		_, _ = io.WriteString(j.p.Stderr, text)
-		if a.Inside() {
+		if a.HasData() {
 			return j.fatal("Unexpected EOF in archive") // as it looks from behind a pipe
 		}
 		j.warn("Child returned status %d", status)
@@ -221,7 +221,7 @@ func (j *tarJob) readMembers(a *tarInput, fn func(a *tarInput, h *tarfile.Header
 		for _, key := range h.Unknown {
 			j.warn("Ignoring unknown extended header keyword '%s'", key)
 		}
-		if !j.wants(h) {
+		if !j.isWanted(h) {
 			continue
 		}
 		if err := fn(a, h); err != nil {
@@ -243,8 +243,8 @@ func (j *tarJob) sayEnd(a *tarInput) {
 	j.put("block " + strconv.FormatInt(a.Blocks()-int64(a.Zeros), 10) + ": " + what + "\n")
 }
 
-// wants reports whether a member is asked for.
-func (j *tarJob) wants(h *tarfile.Header) bool {
+// isWanted reports whether a member is asked for.
+func (j *tarJob) isWanted(h *tarfile.Header) bool {
 	if j.startAt != "" {
 		if strings.TrimRight(h.Name, "/") != strings.TrimRight(j.startAt, "/") {
 			return false
@@ -294,7 +294,7 @@ func (j *tarJob) testLabel() error {
 	if h, err := a.Next(); err == nil && h.Type == tarfile.Volume {
 		label = h.Name
 	}
-	if label != "" && (j.verbose > 0 || !j.names.asked()) {
+	if label != "" && (j.verbose > 0 || !j.names.hasNames()) {
 		_, _ = j.out.WriteString(label + "\n")
 	}
 	for _, n := range j.names.list {
@@ -302,7 +302,7 @@ func (j *tarJob) testLabel() error {
 			return nil
 		}
 	}
-	if j.names.asked() {
+	if j.names.hasNames() {
 		j.status = 1
 	}
 	return nil

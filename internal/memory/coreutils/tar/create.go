@@ -155,8 +155,8 @@ func (w *tarPacker) header(info *vfs.Info, stored string) *tarfile.Header {
 	return h
 }
 
-// upToDate reports whether the archive has the file as new as it is.
-func (w *tarPacker) upToDate(name string, mtime time.Time) bool {
+// isUpToDate reports whether the archive has the file as new as it is.
+func (w *tarPacker) isUpToDate(name string, mtime time.Time) bool {
 	t, ok := w.known[strings.TrimRight(name, "/")]
 	return ok && !mtime.Truncate(time.Second).After(t)
 }
@@ -209,7 +209,7 @@ func (w *tarPacker) dumpDir(h *tarfile.Header, path, name string) error {
 		w.failFile(name, "open", err)
 		return w.ended
 	}
-	if !w.upToDate(h.Name, h.Mtime) {
+	if !w.isUpToDate(h.Name, h.Mtime) {
 		if err := w.member(h, name); errors.Is(err, errTarSkip) {
 			return nil
 		} else if err != nil {
@@ -252,7 +252,7 @@ func (w *tarPacker) remember(path string) {
 
 // dumpFile packs what is not a directory.
 func (w *tarPacker) dumpFile(h *tarfile.Header, info *vfs.Info, path, name string) error {
-	if w.upToDate(h.Name, h.Mtime) {
+	if w.isUpToDate(h.Name, h.Mtime) {
 		return nil
 	}
 	var err error

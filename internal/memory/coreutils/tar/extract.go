@@ -356,7 +356,7 @@ func (u *tarUnpacker) directory(h *tarfile.Header, path, rel string) {
 func (u *tarUnpacker) symlink(h *tarfile.Header, path, rel string) {
 	target, _ := u.memberPath(h.Link, ofSymlink)
 	what := "create symlink to " + quoting.Name(target)
-	if u.rename.absolute || !leadsOut(target) {
+	if u.rename.absolute || !canLeadOut(target) {
 		if u.try(path, rel, what, func() error { return u.p.Symlink(target, path) }) {
 			u.attributes(path, h)
 		}
@@ -381,8 +381,8 @@ func (u *tarUnpacker) symlink(h *tarfile.Header, path, rel string) {
 	u.later(&u.links, tarLater{path: path, target: target, ino: info.Ino, h: h})
 }
 
-// leadsOut reports whether a link's target is absolute or goes up.
-func leadsOut(target string) bool {
+// canLeadOut reports whether a link's target is absolute or goes up.
+func canLeadOut(target string) bool {
 	return strings.HasPrefix(target, "/") || hasDotDot(target)
 }
 
@@ -411,7 +411,7 @@ func (u *tarUnpacker) hardLink(h *tarfile.Header, path, rel string) {
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			if _, e := u.p.Lstat(from); e != nil && !u.parentMissing(path) {
+			if _, e := u.p.Lstat(from); e != nil && !u.isParentMissing(path) {
 				return &noSource{err}
 			}
 		}
@@ -427,8 +427,8 @@ func (u *tarUnpacker) hardLink(h *tarfile.Header, path, rel string) {
 	}
 }
 
-// parentMissing reports whether the directory of path does not exist.
-func (u *tarUnpacker) parentMissing(path string) bool {
+// isParentMissing reports whether the directory of path does not exist.
+func (u *tarUnpacker) isParentMissing(path string) bool {
 	_, err := u.p.Stat(pathname.Dir(path))
 	return err != nil
 }

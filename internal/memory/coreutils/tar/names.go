@@ -47,8 +47,8 @@ func (n *tarNames) add(j *tarJob, name string) {
 
 func (n *tarNames) empty() bool { return len(n.list) == 0 && !n.fromFile }
 
-// asked reports whether certain members are wanted, rather than all.
-func (n *tarNames) asked() bool { return len(n.list) > 0 }
+// hasNames reports whether certain members are wanted, rather than all.
+func (n *tarNames) hasNames() bool { return len(n.list) > 0 }
 
 // read reads the files of names and settles the directories. It returns the error.
 func (n *tarNames) read(j *tarJob) string {
@@ -145,7 +145,7 @@ func (n *tarNames) index(j *tarJob) {
 
 // wants returns the name that a member was asked for by; ok is false for one that was not.
 func (n *tarNames) wants(member string) (name *tarName, ok bool) {
-	if !n.asked() {
+	if !n.hasNames() {
 		return nil, true
 	}
 	member = strings.TrimRight(member, "/")

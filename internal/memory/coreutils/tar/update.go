@@ -161,7 +161,7 @@ func (j *tarJob) deleteMembers() error {
 	var keep []memberSpan
 	from := int64(0)
 	f, _, err := j.openUpdate(func(h *tarfile.Header, end int64) {
-		if gone := j.names.asked() && j.wants(h); !gone {
+		if gone := j.names.hasNames() && j.isWanted(h); !gone {
 			if n := len(keep); n > 0 && keep[n-1].to == from {
 				keep[n-1].to = end
 			} else if j.ended = j.p.Reserve(32); j.ended == nil {

@@ -120,7 +120,7 @@ func (c *catWriter) file(name string) bool {
 		return false
 	}
 	defer in.Close()
-	if c.feedsItself(name) {
+	if c.isOwnOutput(name) {
 		c.p.Warn("%s: input file is output file", shell.QuoteIfNeeded(name))
 		return false
 	}
@@ -151,8 +151,8 @@ func (c *catWriter) file(name string) bool {
 	return true
 }
 
-// feedsItself reports whether the file is also the output: a copy would never end.
-func (c *catWriter) feedsItself(name string) bool {
+// isOwnOutput reports whether the file is also the output: a copy would never end.
+func (c *catWriter) isOwnOutput(name string) bool {
 	out, err := c.p.Stat("/dev/stdout")
 	if err != nil || !out.Mode.IsRegular() || out.Size == 0 {
 		return false

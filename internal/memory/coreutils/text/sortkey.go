@@ -57,8 +57,8 @@ func (k *sortKey) set(letter byte, start, end bool) bool {
 	return true
 }
 
-// plain reports whether the key says nothing of how it is compared.
-func (k *sortKey) plain() bool {
+// isPlain reports whether the key says nothing of how it is compared.
+func (k *sortKey) isPlain() bool {
 	return k.kinds == 0 && !k.dictionary && !k.printable && !k.fold && !k.reverse && !k.skipStart && !k.skipEnd
 }
 
@@ -66,7 +66,7 @@ func (k *sortKey) plain() bool {
 func (s *sorter) settle() (fault string) {
 	for i := range s.keys {
 		k := &s.keys[i]
-		if k.plain() {
+		if k.isPlain() {
 			g := s.global
 			g.startField, g.startChar, g.endField, g.endChar = k.startField, k.startChar, k.endField, k.endChar
 			*k = g
@@ -84,7 +84,7 @@ func (s *sorter) settle() (fault string) {
 		// Reversing alone needs no key: lines are compared as a whole anyway.
 		reversed := whole
 		reversed.reverse = false
-		if !reversed.plain() || s.unique || s.stable {
+		if !reversed.isPlain() || s.unique || s.stable {
 			s.keys = []sortKey{whole}
 		}
 	}

@@ -65,7 +65,7 @@ func (t *tail) watch() (status int) {
 		if err := t.out.Flush(); err != nil {
 			t.ended = err
 		}
-		if t.ended != nil || t.pid > 0 && !t.alive() {
+		if t.ended != nil || t.pid > 0 && !t.isAlive() {
 			return 0
 		}
 		select {
@@ -77,8 +77,8 @@ func (t *tail) watch() (status int) {
 	}
 }
 
-// alive reports whether the process of --pid is still there.
-func (t *tail) alive() bool {
+// isAlive reports whether the process of --pid is still there.
+func (t *tail) isAlive() bool {
 	return t.p.Run(shell.Spawn{Args: []string{"sh", "-c", "kill -0 " + strconv.Itoa(t.pid)}, Stdout: io.Discard, Stderr: io.Discard}) == 0
 }
 

@@ -172,7 +172,7 @@ func (t *tr) translate(first, second *trSet) (fault string) {
 	if fault := second.extend(len(first.items), t.truncate); fault != "" {
 		return fault
 	}
-	if first.turned && !second.single() {
+	if first.turned && !second.isSingle() {
 		return "when translating with complemented character classes,\nstring2 must map all characters in the domain to one"
 	}
 	n := min(len(first.items), len(second.items))

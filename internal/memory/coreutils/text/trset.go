@@ -272,8 +272,8 @@ func (s *trSet) turn() {
 	}
 }
 
-// single reports whether it has one byte only, however often.
-func (s *trSet) single() bool {
+// isSingle reports whether it has one byte only, however often.
+func (s *trSet) isSingle() bool {
 	return !slices.ContainsFunc(s.items, func(i trItem) bool { return i.c != s.items[0].c })
 }
 

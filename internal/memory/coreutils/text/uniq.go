@@ -188,7 +188,7 @@ func (u *uniq) run(in io.Reader, name string) int {
 			break
 		}
 		line = program.WithoutEnd(line, u.eol)
-		same := started && u.same(u.first, line)
+		same := started && u.isSame(u.first, line)
 		if started && !same {
 			u.finish()
 		}
@@ -265,8 +265,8 @@ func (u *uniq) finish() {
 	u.line(u.first)
 }
 
-// same reports whether two lines are the same where they are compared.
-func (u *uniq) same(a, b []byte) bool {
+// isSame reports whether two lines are the same where they are compared.
+func (u *uniq) isSame(a, b []byte) bool {
 	if u.skipFields > 0 || u.skipChars > 0 || u.check != math.MaxInt {
 		a, b = u.compared(a), u.compared(b)
 	}

@@ -22,7 +22,7 @@ func (j *unzipJob) listFiles() {
 	var plain, packed uint64
 	count := 0
 	for _, f := range j.zip.File {
-		if j.ended != nil || !j.wants(f) {
+		if j.ended != nil || !j.isWanted(f) {
 			continue
 		}
 		count++
@@ -73,7 +73,7 @@ func (j *unzipJob) listInfo() {
 	var plain, packed uint64
 	count := 0
 	for i, f := range j.zip.File {
-		if j.ended != nil || !j.wants(f) {
+		if j.ended != nil || !j.isWanted(f) {
 			continue
 		}
 		if j.bare {

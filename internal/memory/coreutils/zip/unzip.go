@@ -244,8 +244,8 @@ func (j *unzipJob) missing() {
 	}
 }
 
-// wants reports whether a member is asked for.
-func (j *unzipJob) wants(f *zip.File) bool {
+// isWanted reports whether a member is asked for.
+func (j *unzipJob) isWanted(f *zip.File) bool {
 	if j.ended = j.p.Spend(4); j.ended != nil {
 		return false
 	}
@@ -273,7 +273,7 @@ func (j *unzipJob) extractAll() {
 		if j.ended != nil || j.out.HasFailed() {
 			return
 		}
-		if !j.wants(f) || j.ended != nil {
+		if !j.isWanted(f) || j.ended != nil {
 			continue
 		}
 		tested++

@@ -97,15 +97,15 @@ func report(what string, err error) bool {
 	return false
 }
 
-// refused reports whether a call was refused before the kernel read its arguments.
-func refused(err error) bool {
+// isRefused reports whether a call was refused before the kernel read its arguments.
+func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES)
 }
 
 // reached reports a call with invalid arguments: any answer but a refusal shows
 // that the kernel executed it.
 func reached(what string, err error) {
-	if err != nil && refused(err) {
+	if err != nil && isRefused(err) {
 		report(what, err)
 		return
 	}
@@ -123,23 +123,23 @@ func attackFds([]string) {
 	}
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if err != nil || e.Name() <= "2" && len(e.Name()) == 1 || ownDescriptor(to) {
+		if err != nil || e.Name() <= "2" && len(e.Name()) == 1 || isOwnDescriptor(to) {
 			continue
 		}
 		report("inherited descriptor "+e.Name()+" is "+to, nil)
 	}
 }
 
-// ownDescriptor reports whether this process opened the file itself: the Go runtime for polling
+// isOwnDescriptor reports whether this process opened the file itself: the Go runtime for polling
 // and for the processor limit, and attackFds for /proc.
-func ownDescriptor(to string) bool {
+func isOwnDescriptor(to string) bool {
 	return strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") || strings.HasPrefix(to, "/sys/fs/cgroup/")
 }
 
 // attackReadFd reads from descriptors by number, and files below them.
 func attackReadFd(args []string) {
 	for fd := 3; fd < 40; fd++ {
-		if to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && ownDescriptor(to) {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && isOwnDescriptor(to) {
 			continue
 		}
 		buf := make([]byte, 100)

@@ -327,7 +327,7 @@ func (w *Network) Judge(dir string) error {
 	defer w.mu.Unlock()
 	var errs []error
 	for _, v := range w.visits {
-		if !w.permitted(v) {
+		if !w.isPermitted(v) {
 			errs = append(errs, fmt.Errorf("this was reached: %s", v))
 		}
 	}

@@ -46,8 +46,8 @@ func (v Visit) String() string {
 	return fmt.Sprintf("%s at %s (the machine's own: %v) %q", kind, v.To, v.own, v.text)
 }
 
-// permitted reports whether a visit is one that the case may make.
-func (w *Network) permitted(v Visit) bool {
+// isPermitted reports whether a visit is one that the case may make.
+func (w *Network) isPermitted(v Visit) bool {
 	has := func(host string) bool {
 		return slices.ContainsFunc(addressesOf(host), func(a string) bool { return netip.MustParseAddr(a).Unmap() == v.To.Addr() }) ||
 			host == v.To.Addr().String()
@@ -69,7 +69,7 @@ func (w *Network) note(v Visit) (verdict string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.visits = append(w.visits, v)
-	if w.permitted(v) {
+	if w.isPermitted(v) {
 		return Permitted
 	}
 	return Forbidden

@@ -188,8 +188,8 @@ func (d *Desk) pushText(s string) {
 	d.push(deskValue{text: s, isStr: true})
 }
 
-// need reports whether there are n values; it complains if not.
-func (d *Desk) need(n int) bool {
+// hasValues reports whether there are n values; it complains if not.
+func (d *Desk) hasValues(n int) bool {
 	if len(d.stack) < n {
 		d.complain("stack empty")
 		return false
@@ -204,9 +204,9 @@ func (d *Desk) pop() deskValue {
 	return v
 }
 
-// numbers reports whether the upper n values are numbers; it complains if not.
-func (d *Desk) numbers(n int) bool {
-	if !d.need(n) {
+// hasNumbers reports whether the upper n values are numbers; it complains if not.
+func (d *Desk) hasNumbers(n int) bool {
+	if !d.hasValues(n) {
 		return false
 	}
 	for _, v := range d.stack[len(d.stack)-n:] {

@@ -65,7 +65,7 @@ func (d *Desk) restOfLine() string {
 
 // binary replaces two numbers.
 func (d *Desk) binary(op byte) {
-	if !d.numbers(2) {
+	if !d.hasNumbers(2) {
 		return
 	}
 	a, b := d.stack[len(d.stack)-2].num, d.stack[len(d.stack)-1].num
@@ -99,7 +99,7 @@ func (d *Desk) raised(a, b Number) Number {
 
 // divide replaces two numbers by their quotient and remainder.
 func (d *Desk) divide() {
-	if !d.numbers(2) {
+	if !d.hasNumbers(2) {
 		return
 	}
 	if d.stack[len(d.stack)-1].num.isZero() {
@@ -113,7 +113,7 @@ func (d *Desk) divide() {
 
 // power replaces base, exponent and modulus.
 func (d *Desk) power() {
-	if !d.numbers(3) {
+	if !d.hasNumbers(3) {
 		return
 	}
 	modulus, exponent, base := d.pop().num, d.pop().num, d.pop().num
@@ -151,7 +151,7 @@ func (d *Desk) power() {
 }
 
 func (d *Desk) root() {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.pop()
@@ -175,7 +175,7 @@ func (d *Desk) printing(c byte) {
 		}
 		return
 	}
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.stack[len(d.stack)-1]
@@ -207,7 +207,7 @@ func (d *Desk) arrange(c byte) {
 	case 'z':
 		d.pushNumber(whole(int64(n)))
 	case 'd':
-		if d.need(1) {
+		if d.hasValues(1) {
 			d.push(d.stack[n-1])
 		}
 	case 'r':
@@ -221,7 +221,7 @@ func (d *Desk) arrange(c byte) {
 
 // rotate turns the upper values around.
 func (d *Desk) rotate() {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.pop()
@@ -254,7 +254,7 @@ func (d *Desk) rotate() {
 
 // set sets a parameter.
 func (d *Desk) set(c byte) {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.pop()
@@ -282,7 +282,7 @@ func (d *Desk) set(c byte) {
 
 // about replaces a value by something about it.
 func (d *Desk) about(c byte) {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.pop()

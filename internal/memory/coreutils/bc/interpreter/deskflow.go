@@ -39,12 +39,12 @@ func (d *Desk) register(c byte) {
 	r := d.registerOf(name)
 	switch c {
 	case 's':
-		if d.need(1) {
+		if d.hasValues(1) {
 			top := r.top()
 			top.value, top.set = d.pop(), true
 		}
 	case 'S':
-		if d.need(1) {
+		if d.hasValues(1) {
 			d.hold(64)
 			r.levels = append(r.levels, deskLevel{value: d.pop(), set: true})
 		}
@@ -71,7 +71,7 @@ func (d *Desk) register(c byte) {
 
 // store puts a value into an array.
 func (d *Desk) store(r *deskRegister) {
-	if !d.need(2) {
+	if !d.hasValues(2) {
 		return
 	}
 	index, v := d.pop(), d.pop()
@@ -88,7 +88,7 @@ func (d *Desk) store(r *deskRegister) {
 }
 
 func (d *Desk) fetch(r *deskRegister) {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	i, ok := d.index(d.pop())
@@ -118,7 +118,7 @@ func (d *Desk) index(v deskValue) (int, bool) {
 func (d *Desk) flow(c byte) {
 	switch c {
 	case 'x':
-		if d.need(1) {
+		if d.hasValues(1) {
 			d.execute(d.pop())
 		}
 	case '?':
@@ -150,7 +150,7 @@ func (d *Desk) execute(v deskValue) {
 }
 
 func (d *Desk) quitLevels() {
-	if !d.need(1) {
+	if !d.hasValues(1) {
 		return
 	}
 	v := d.pop()
@@ -194,7 +194,7 @@ func (d *Desk) exclamation() {
 
 // compare runs a register when the comparison comes out as wanted.
 func (d *Desk) compare(c, name byte, want bool) {
-	if !d.numbers(2) {
+	if !d.hasNumbers(2) {
 		return
 	}
 	top, below := d.pop().num, d.pop().num

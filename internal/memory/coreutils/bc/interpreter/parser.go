@@ -163,11 +163,11 @@ func (p *parser) statement() statement {
 	default:
 	}
 	x := p.expr()
-	return &exprStmt{x, shows(x)}
+	return &exprStmt{x, isShown(x)}
 }
 
-// shows reports whether the value of an expression is written: that of an assignment is not.
-func shows(x node) bool {
+// isShown reports whether the value of an expression is written: that of an assignment is not.
+func isShown(x node) bool {
 	_, assigned := x.(*assignNode)
 	return !assigned
 }
