@@ -390,7 +390,7 @@ func Test_A_Value_Is_Nowhere_Inside(t *testing.T) {
 	}
 }
 
-func Test_A_Placeholder_Elsewhere_Is_Refused_And_Told(t *testing.T) {
+func Test_A_Placeholder_Elsewhere_Is_Refused_And_Reported(t *testing.T) {
 	for _, row := range []struct{ name, script string }{
 		{"in a header field", `curl -sS -H "Authorization: Bearer $TOKEN" http://$OTHER/`},
 		{"in a password", `curl -sS -u "me:$TOKEN" http://$OTHER/`},

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestMessagesOfABuild(t *testing.T) {
+func Test_Messages_Of_A_Build_Are_Read(t *testing.T) {
 	for _, c := range []struct {
 		name, stream string
 		id           string

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_Firewall_Opens_What_Is_Listed_And_Nothing_Else(t *testing.T) {
+func Test_Firewall_Opens_Only_Listed_Addresses(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.names.name("good.test", allowed, allowed6)

@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(guesttest.Run(m)) }
 
-func TestServesOnlyAsGuest(t *testing.T) {
+func Test_Only_Calls_Of_The_Guest_Are_Recognized(t *testing.T) {
 	for _, row := range []struct {
 		args []string
 		want bool

@@ -40,7 +40,7 @@ func signalMask(t *testing.T, status, field string) uint64 {
 	return 0
 }
 
-func TestInitTTYGivesSignalsTheirDefaultAction(t *testing.T) {
+func Test_Init_TTY_Gives_Signals_Their_Default_Action(t *testing.T) {
 	guest := guesttest.Program(t)
 	before := ignoring(t, "cat", "/proc/self/status")
 	if signalMask(t, before, "SigIgn") == 0 {
@@ -58,7 +58,7 @@ func TestInitTTYGivesSignalsTheirDefaultAction(t *testing.T) {
 	}
 }
 
-func TestInitUnblocksSignals(t *testing.T) {
+func Test_Init_Unblocks_Signals(t *testing.T) {
 	script := `import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1, signal.SIGRTMIN})
 os.execv(sys.argv[1], sys.argv[1:])`
@@ -71,7 +71,7 @@ os.execv(sys.argv[1], sys.argv[1:])`
 	}
 }
 
-func TestInitFindsTheCommandAsAShellWould(t *testing.T) {
+func Test_Init_Finds_The_Command_As_A_Shell_Would(t *testing.T) {
 	dir := t.TempDir()
 	guesttest.WriteFile(t, dir, "plain", "#!/bin/sh\n")
 	guesttest.WriteProgram(t, dir, "text", "echo text \"$@\"\n")

@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
-func TestInvalidVersionsAreRejected(t *testing.T) {
+func Test_Invalid_Versions_Are_Rejected(t *testing.T) {
 	for v, want := range map[string]bool{
 		"latest": true, "1.2.3": true, "^2": true, "2.1": true, "next": true, "1.2.3-rc.1+b": true,
 		"": false, "-g": false, "1 2": false, "$(id)": false, "x;y": false, `1"`: false, "../x": false, "a/b": false,
@@ -17,7 +17,7 @@ func TestInvalidVersionsAreRejected(t *testing.T) {
 	}
 }
 
-func TestExactVersions(t *testing.T) {
+func Test_Exact_Versions_Are_Recognized(t *testing.T) {
 	for v, want := range map[string]bool{
 		"1.2.3": true, "1.2.3-rc.1": true, "10.0.0+x": true, "1.2": false, "latest": false, "^1.2.3": false, "1.2.3\n": false, "": false,
 	} {
@@ -27,7 +27,7 @@ func TestExactVersions(t *testing.T) {
 	}
 }
 
-func TestNewestIsTheLastPrintedVersion(t *testing.T) {
+func Test_Newest_Is_The_Last_Printed_Version(t *testing.T) {
 	for printed, want := range map[string]string{
 		`"1.2.3"`: "1.2.3", `["1.0.0","1.2.0"]`: "1.2.0", `{"error":{"code":"E404"}}`: "", ``: "", `[]`: "", `"latest"`: "", `"1.2.3; id"`: "",
 	} {
@@ -37,7 +37,7 @@ func TestNewestIsTheLastPrintedVersion(t *testing.T) {
 	}
 }
 
-func TestNpmErrorIsItsMessageOnOneLine(t *testing.T) {
+func Test_Npm_Error_Is_Its_Message_On_One_Line(t *testing.T) {
 	got := npmError(job.Output{Stdout: []byte(`{"error":{"code":"E404","summary":"No match found\nmore"}}`)})
 	if got != "E404 No match found" {
 		t.Errorf("%q", got)
@@ -47,7 +47,7 @@ func TestNpmErrorIsItsMessageOnOneLine(t *testing.T) {
 	}
 }
 
-func TestSettingsOfNpm(t *testing.T) {
+func Test_Settings_Of_Npm_Are_Read(t *testing.T) {
 	const npmrc = "; a comment\nregistry = \"https://one.example/\"\n//one.example/:_authToken=x\nregistry=https://two.example/\ncafile=/etc/ca.pem\n"
 	for _, c := range []struct {
 		name string
@@ -70,7 +70,7 @@ func TestSettingsOfNpm(t *testing.T) {
 	}
 }
 
-func TestTagsOfImages(t *testing.T) {
+func Test_Tags_Of_Images_Are_Checked(t *testing.T) {
 	for tag, want := range map[string]bool{"": true, "latest": true, "2026-11": true, "_x": true, "-x": false, ".x": false, "a b": false, "a:b": false, "a/b": false} {
 		if err := CheckTag(tag); (err == nil) != want {
 			t.Errorf("%q: %v", tag, err)
@@ -78,7 +78,7 @@ func TestTagsOfImages(t *testing.T) {
 	}
 }
 
-func TestEachImageIsBuiltOnTheOneBefore(t *testing.T) {
+func Test_Each_Image_Is_Built_On_The_One_Before(t *testing.T) {
 	for _, name := range Names() {
 		chain := Chain(name)
 		if chain[0] != Base || chain[len(chain)-1] != name {

@@ -111,7 +111,7 @@ func Test_A_Port_Without_A_Server_Refuses(t *testing.T) {
 	}
 }
 
-func Test_The_End_Closes_What_Is_Published(t *testing.T) {
+func Test_The_End_Closes_Published_Ports(t *testing.T) {
 	var open atomic.Int64
 	addr, end := publish(t, dialTo(tcpserver.Start(t, func(c *net.TCPConn) {
 		open.Add(1)
@@ -273,7 +273,7 @@ func (f faulty) Accept() (net.Conn, error) {
 	}
 }
 
-func Test_Passing_Faults_Do_Not_End_What_Is_Published(t *testing.T) {
+func Test_Temporary_Faults_Do_Not_End_Published_Ports(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		errs []error

@@ -214,7 +214,7 @@ func Test_A_Secret_That_Is_Missing_Is_Left_Out(t *testing.T) {
 	}
 }
 
-func Test_An_End_Is_Told_As_One(t *testing.T) {
+func Test_An_End_Is_Reported_As_One(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	plan := &policy.Plan{Secrets: []policy.Secret{{Name: "A", FromCommand: []string{"/bin/echo", "x"}, Env: "A"}}}

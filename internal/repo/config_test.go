@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestConfigurationIsAPolicy(t *testing.T) {
+func Test_Configuration_Is_A_Policy(t *testing.T) {
 	const always = `{"ro":[".git/hooks",".husky",".agent-sandbox",".agent-precommit/user-context.json"`
 	for _, c := range []struct{ name, in, want string }{
 		{"nothing", `{}`, `{"filesystem":` + always + `]}}`},
@@ -46,7 +46,7 @@ func TestConfigurationIsAPolicy(t *testing.T) {
 	}
 }
 
-func TestConfigurationIsTrustedByItsContent(t *testing.T) {
+func Test_Configuration_Is_Trusted_By_Its_Content(t *testing.T) {
 	r := Repo{Path: t.TempDir()}
 	trust := &policy.Trust{Dir: filepath.Join(t.TempDir(), "trust")}
 	if l, err := r.Layer(trust); err != nil || !l.Trusted || len(l.Policy.Filesystem.RO) != 4 {
@@ -88,7 +88,7 @@ func TestConfigurationIsTrustedByItsContent(t *testing.T) {
 	}
 }
 
-func TestInitFollowsNoLinkOutOfTheRepository(t *testing.T) {
+func Test_Init_Follows_No_Link_Out_Of_The_Repository(t *testing.T) {
 	r, outside := Repo{Path: t.TempDir()}, t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(r.Path, ".agent-sandbox")); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestInitFollowsNoLinkOutOfTheRepository(t *testing.T) {
 	}
 }
 
-func TestWordsForAShell(t *testing.T) {
+func Test_Words_Are_Quoted_For_A_Shell(t *testing.T) {
 	for in, want := range map[string]string{"a/b=c": "a/b=c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(id)": "'$(id)'"} {
 		if got := shellword.Quote(in); got != want {
 			t.Errorf("%q is %s, want %s", in, got, want)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOneAtATime(t *testing.T) {
+func Test_A_Lock_Admits_One_At_A_Time(t *testing.T) {
 	dir := t.TempDir()
 	r, other := Repo{Path: "/a"}, Repo{Path: "/b"}
 	release, err := r.Lock(t.Context(), dir)

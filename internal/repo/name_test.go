@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 )
 
-func TestNamesAreMadeOfThePath(t *testing.T) {
+func Test_Names_Are_Made_Of_The_Path(t *testing.T) {
 	r := Repo{Path: "/home/me/project"}
 	const sum = "5c3c5d52dac1ae7a1c94e2d4ae3a3c4f"
 	full := hash(r.Path)
@@ -30,7 +30,7 @@ func TestNamesAreMadeOfThePath(t *testing.T) {
 	}
 }
 
-func TestNamesAreThoseOfSandboxes(t *testing.T) {
+func Test_Names_Are_Those_Of_Sandboxes(t *testing.T) {
 	seen := map[string]string{}
 	for _, path := range []string{"/a", "/", "/my repo", "/ä/ö", "/x/..hidden", "/" + strings.Repeat("long", 50), "/A_-b", "/-", "/."} {
 		for _, branch := range []string{"", "main", "feat/x", "feat__x2", strings.Repeat("b", 150), strings.Repeat("b", 151), "ä/ü", "a+b", "a_b"} {
@@ -51,7 +51,7 @@ func TestNamesAreThoseOfSandboxes(t *testing.T) {
 	}
 }
 
-func TestBranchesThatGitWouldNotTake(t *testing.T) {
+func Test_Branches_That_Git_Would_Refuse_Are_Rejected(t *testing.T) {
 	for name, want := range map[string]bool{
 		"main": true, "feat/x": true, "a.b": true, "ä": true, "a@b": true, "a-b": true, "a+b,c": true,
 		"": false, "feat/x y": false, "-x": false, "../..": false, "a..b": false, "/a": false, "a/": false, "a//b": false,

@@ -353,7 +353,7 @@ func Test_A_Sparse_Gigabyte_And_Many_Files_Are_Cloned(t *testing.T) {
 	}
 }
 
-func Test_Odd_Attributes_Are_Kept(t *testing.T) {
+func Test_Snapshots_Preserve_Odd_Attributes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `mkdir d; echo x >d/f`)
 	s := b.create("")

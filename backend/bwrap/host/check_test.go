@@ -32,7 +32,7 @@ func goodFacts() facts {
 // baseFails is what bubblewrap says when the namespaces fail; nothing else is tried then.
 func baseFails(f *facts, message string) { f.tries = map[string]string{tryBase: message} }
 
-func TestDiagnoseNamesTheLayer(t *testing.T) {
+func Test_Diagnose_Names_The_Layer(t *testing.T) {
 	clone := &os.PathError{Op: "fork/exec", Path: "/proc/self/no such program", Err: unix.EPERM}
 	tests := []struct {
 		name   string
@@ -149,7 +149,7 @@ func findingOf(t *testing.T, r sandbox.Report, rule string) sandbox.Finding {
 	return sandbox.Finding{}
 }
 
-func TestDiagnoseAcceptsWorkingHosts(t *testing.T) {
+func Test_Diagnose_Accepts_Working_Hosts(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*facts)
@@ -180,7 +180,7 @@ func TestDiagnoseAcceptsWorkingHosts(t *testing.T) {
 	}
 }
 
-func TestThisHostCanDoAll(t *testing.T) {
+func Test_This_Host_Can_Do_All(t *testing.T) {
 	r, err := Check(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -196,14 +196,14 @@ func TestThisHostCanDoAll(t *testing.T) {
 	}
 }
 
-func TestThisHostCanDoAllForAPlainUser(t *testing.T) {
+func Test_This_Host_Can_Do_All_For_A_Plain_User(t *testing.T) {
 	if plainuser.Repeat(t) {
 		return
 	}
-	TestThisHostCanDoAll(t)
+	Test_This_Host_Can_Do_All(t)
 }
 
-func TestCheckLeavesNoFilterBehind(t *testing.T) {
+func Test_Check_Leaves_No_Filter_Behind(t *testing.T) {
 	if err := tryListen(); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +216,8 @@ func TestCheckLeavesNoFilterBehind(t *testing.T) {
 	}
 }
 
-// TestFactsInsideASandbox collects facts where a layer really refuses.
-func TestFactsInsideASandbox(t *testing.T) {
+// Test_Facts_Are_Read_Inside_A_Sandbox collects facts where a layer really refuses.
+func Test_Facts_Are_Read_Inside_A_Sandbox(t *testing.T) {
 	if want := os.Getenv("SANDBOX_TEST_INSIDE"); want != "" {
 		rule, detail, _ := strings.Cut(want, ": ")
 		f := collectFacts(t.Context(), "")
@@ -253,7 +253,7 @@ func TestFactsInsideASandbox(t *testing.T) {
 			}
 			defer file.Close()
 			args := []string{"--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL"}
-			args = append(append(args, tt.args...), "--", exe, "-test.run", "^TestFactsInsideASandbox$")
+			args = append(append(args, tt.args...), "--", exe, "-test.run", "^Test_Facts_Are_Read_Inside_A_Sandbox$")
 			cmd := exec.CommandContext(t.Context(), "bwrap", args...)
 			cmd.ExtraFiles = []*os.File{file}
 			cmd.Env = append(os.Environ(), "SANDBOX_TEST_INSIDE="+tt.want)
@@ -264,7 +264,7 @@ func TestFactsInsideASandbox(t *testing.T) {
 	}
 }
 
-func TestRootCauseIsTheErrno(t *testing.T) {
+func Test_The_Root_Cause_Is_The_Errno(t *testing.T) {
 	err := error(&os.PathError{Op: "fork/exec", Path: "/secret", Err: syscall.EPERM})
 	if got := rootCause(errors.Join(err)); !strings.Contains(got, "operation not permitted") {
 		t.Errorf("got %q", got)

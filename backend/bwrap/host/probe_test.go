@@ -26,7 +26,7 @@ func scriptFile(t *testing.T, path, script string) string {
 	return path
 }
 
-func TestFindRejectsPlantedPrograms(t *testing.T) {
+func Test_Find_Rejects_Planted_Programs(t *testing.T) {
 	installed, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestFindRejectsPlantedPrograms(t *testing.T) {
 	}
 }
 
-func TestFindRejectsProgramsThatOthersCanWrite(t *testing.T) {
+func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 	tests := []struct {
 		name string
 		mode os.FileMode
@@ -109,7 +109,7 @@ func TestFindRejectsProgramsThatOthersCanWrite(t *testing.T) {
 	})
 }
 
-func TestProbeReadsTheInstalledBubblewrap(t *testing.T) {
+func Test_Probe_Reads_The_Installed_Bubblewrap(t *testing.T) {
 	path, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestProbeReadsTheInstalledBubblewrap(t *testing.T) {
 	}
 }
 
-func TestProbeAsksOnceForTheSameFile(t *testing.T) {
+func Test_Probe_Asks_Once_For_The_Same_File(t *testing.T) {
 	dir, cache := t.TempDir(), filepath.Join(t.TempDir(), "new", "dir")
 	log := filepath.Join(dir, "log")
 	path := scriptFile(t, filepath.Join(dir, "bwrap"), "echo x >>"+log+"\necho '    --bind SRC DEST  Bind'\necho '    --disable-userns  Disable'\necho ' not --size'")
@@ -190,7 +190,7 @@ func TestProbeAsksOnceForTheSameFile(t *testing.T) {
 	})
 }
 
-func TestProbeFailsWithAReason(t *testing.T) {
+func Test_Probe_Fails_With_A_Reason(t *testing.T) {
 	for name, path := range map[string]string{
 		"no file":             filepath.Join(t.TempDir(), "bwrap"),
 		"a program that dies": scriptFile(t, filepath.Join(t.TempDir(), "bwrap"), "exit 3"),
@@ -203,7 +203,7 @@ func TestProbeFailsWithAReason(t *testing.T) {
 	}
 }
 
-func TestProbeSeesSetUserID(t *testing.T) {
+func Test_Probe_Sees_Set_User_ID(t *testing.T) {
 	path := scriptFile(t, filepath.Join(t.TempDir(), "bwrap"), "echo '    --bind x'")
 	if err := os.Chmod(path, 0o755|os.ModeSetuid); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestProbeSeesSetUserID(t *testing.T) {
 	}
 }
 
-func TestReadStatusAndMounts(t *testing.T) {
+func Test_Read_Status_And_Mounts(t *testing.T) {
 	var f facts
 	f.readStatus("Name:\tx\nCapEff:\t00000000a80425fb\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 	if f.seccomp != 2 || f.caps != 0xa80425fb {

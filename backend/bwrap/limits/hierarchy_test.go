@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
-func TestHierarchiesAreFound(t *testing.T) {
+func Test_Hierarchies_Are_Found(t *testing.T) {
 	tests := []struct {
 		name, cgroups, mountinfo string
 		want                     []string // "controllers own", "unified own"
@@ -98,7 +98,7 @@ func unifiedTree(t *testing.T, lines ...string) hierarchy {
 	return h
 }
 
-func TestUnifiedHomeIsChosen(t *testing.T) {
+func Test_Unified_Home_Is_Chosen(t *testing.T) {
 	all := []string{"cpu", "memory", "pids"}
 	tests := []struct {
 		name  string
@@ -154,7 +154,7 @@ func TestUnifiedHomeIsChosen(t *testing.T) {
 	}
 }
 
-func TestUnifiedRootOfAContainerIsNoHome(t *testing.T) {
+func Test_The_Unified_Root_Of_A_Container_Is_Rejected_As_Home(t *testing.T) {
 	// The container's own cgroup, with its processes, is all that is visible.
 	h := unifiedTree(t, ". cpu,memory,pids - 1,2")
 	if err := os.WriteFile(filepath.Join(h.mount, "cgroup.type"), []byte("domain\n"), 0o644); err != nil {
@@ -165,7 +165,7 @@ func TestUnifiedRootOfAContainerIsNoHome(t *testing.T) {
 	}
 }
 
-func TestHomeMustBeWritable(t *testing.T) {
+func Test_Home_Must_Be_Writable(t *testing.T) {
 	if plainuser.Repeat(t) {
 		return
 	}
@@ -186,7 +186,7 @@ func TestHomeMustBeWritable(t *testing.T) {
 	}
 }
 
-func TestLimitSettings(t *testing.T) {
+func Test_Limits_Become_Settings_Of_A_Cgroup(t *testing.T) {
 	p := policy.Limits{Limits: sandbox.Limits{Memory: 64 << 20, Pids: 10, CPU: 1.5}}
 	tests := []struct {
 		name, controller string
@@ -208,7 +208,7 @@ func TestLimitSettings(t *testing.T) {
 	}
 }
 
-func TestCPUShare(t *testing.T) {
+func Test_A_CPU_Limit_Is_A_Quota_And_A_Period(t *testing.T) {
 	for cpu, want := range map[float64][2]string{
 		2: {"200000", "100000"}, 0.01: {"1000", "100000"}, 0.005: {"5000", "1000000"}, 0.0001: {"1000", "1000000"},
 	} {
@@ -219,7 +219,7 @@ func TestCPUShare(t *testing.T) {
 	}
 }
 
-func TestKernelAtLeast(t *testing.T) {
+func Test_Kernel_Versions_Are_Compared(t *testing.T) {
 	for release, want := range map[string]bool{
 		"5.14.0": true, "5.14-rc1": true, "6.1.0-18-amd64": true, "5.13.19": false, "4.18.0-553.el8": false,
 		"10.0": true, "": false, "six.one": false, "5": false, "5.x": false,
@@ -230,7 +230,7 @@ func TestKernelAtLeast(t *testing.T) {
 	}
 }
 
-func TestProcessLimitNeedsAUserAndAKernel(t *testing.T) {
+func Test_Process_Limit_Needs_A_User_And_A_Kernel(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		uid     int

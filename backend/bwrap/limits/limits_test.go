@@ -143,7 +143,7 @@ print(n)
 os.kill(-1, 9)
 `
 
-func TestPidsLimitStopsAForkBombByCgroup(t *testing.T) {
+func Test_Pids_Limit_Stops_A_Fork_Bomb_By_Cgroup(t *testing.T) {
 	needRoot(t)
 	run := runLimited(t, limitsOf(sandbox.Limits{Pids: 20}, "pids"), "/usr/bin/python3", "-c", "import os\nos.setpgid(0, 0)\n"+bomb)
 	if got := strings.TrimSpace(run.out); got != "19" {
@@ -154,7 +154,7 @@ func TestPidsLimitStopsAForkBombByCgroup(t *testing.T) {
 	}
 }
 
-func TestPidsLimitStopsAForkBombByRlimit(t *testing.T) {
+func Test_Pids_Limit_Stops_A_Fork_Bomb_By_Rlimit(t *testing.T) {
 	if plainuser.Repeat(t) {
 		return
 	}
@@ -174,7 +174,7 @@ for i in range(64):
 print("took all")
 `
 
-func TestMemoryLimitKillsAHogAndSaysSo(t *testing.T) {
+func Test_Memory_Limit_Kills_A_Hog_And_Names_The_Reason(t *testing.T) {
 	needRoot(t)
 	run := runLimited(t, limitsOf(sandbox.Limits{Memory: 128 << 20}, "memory"), "/usr/bin/python3", "-c", hog)
 	if exitStatus(run.err) != 128+int(unix.SIGKILL) || run.out != "" {
@@ -185,7 +185,7 @@ func TestMemoryLimitKillsAHogAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestMemoryLimitCountsTheTmpfs(t *testing.T) {
+func Test_Memory_Limit_Counts_The_Tmpfs(t *testing.T) {
 	needRoot(t)
 	run := runLimited(t, limitsOf(sandbox.Limits{Memory: 64 << 20}, "memory"),
 		"sh", "-c", "head -c 256M /dev/zero > /tmp/f; echo $?")
@@ -194,7 +194,7 @@ func TestMemoryLimitCountsTheTmpfs(t *testing.T) {
 	}
 }
 
-func TestNoReasonWithoutAKill(t *testing.T) {
+func Test_No_Reason_Without_A_Kill(t *testing.T) {
 	needRoot(t)
 	run := runLimited(t, limitsOf(sandbox.Limits{Memory: 128 << 20, Pids: 50, CPU: 2}, "memory", "pids", "cpu"), "false")
 	if run.reason != "" || exitStatus(run.err) != 1 {
@@ -202,7 +202,7 @@ func TestNoReasonWithoutAKill(t *testing.T) {
 	}
 }
 
-func TestCPULimitIsSet(t *testing.T) {
+func Test_CPU_Limit_Is_Set(t *testing.T) {
 	needRoot(t)
 	run := runLimited(t, limitsOf(sandbox.Limits{CPU: 0.5}, "cpu"), "/usr/bin/python3", "-c", `import time
 wall, cpu = time.monotonic(), time.process_time()
@@ -217,7 +217,7 @@ print((time.process_time() - cpu) / (time.monotonic() - wall))`)
 	}
 }
 
-func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
+func Test_A_Limit_That_Cannot_Be_Enforced_Is_Refused_Or_Skipped(t *testing.T) {
 	if plainuser.Repeat(t) {
 		return
 	}
@@ -245,7 +245,7 @@ func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
 	}
 }
 
-func TestCoreLimitHoldsInside(t *testing.T) {
+func Test_Core_Limit_Holds_Inside(t *testing.T) {
 	run := runLimited(t, policy.Limits{}, "sh", "-c", "ulimit -Hc; ulimit -Sc; grep core /proc/self/limits")
 	if want := []string{"Max", "core", "file", "size", "1", "1", "bytes"}; !slices.Equal(strings.Fields(run.out)[2:], want) {
 		t.Errorf("got %q", run.out)
@@ -276,7 +276,7 @@ func Test_A_Limit_Of_The_Caller_That_Is_Already_Lower_Stays(t *testing.T) {
 	}
 }
 
-func TestRemoveKillsRemainingProcesses(t *testing.T) {
+func Test_Remove_Kills_Remaining_Processes(t *testing.T) {
 	needRoot(t)
 	for name, want := range map[string]policy.Limits{
 		"version 1": limitsOf(sandbox.Limits{Pids: 50}, "pids"),
@@ -336,8 +336,8 @@ func groupFor(t *testing.T, version string, p policy.Limits) *cgroupDir {
 	return nil
 }
 
-// TestHelperMakesACgroup is the owner that TestSweep kills; by itself it does nothing.
-func TestHelperMakesACgroup(t *testing.T) {
+// Test_Helper_Makes_A_Cgroup is the owner that TestSweep kills; by itself it does nothing.
+func Test_Helper_Makes_A_Cgroup(t *testing.T) {
 	needRoot(t)
 	if os.Getenv("SANDBOX_TEST_OWNER") == "" {
 		return
@@ -349,9 +349,9 @@ func TestHelperMakesACgroup(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func TestSweepTakesTheCgroupsOfKilledOwnersOnly(t *testing.T) {
+func Test_Sweep_Takes_The_Cgroups_Of_Killed_Owners_Only(t *testing.T) {
 	needRoot(t)
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestHelperMakesACgroup$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test_Helper_Makes_A_Cgroup$", "-test.v")
 	cmd.Env = append(os.Environ(), "SANDBOX_TEST_OWNER=1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestABuildContextFollowsNoLink(t *testing.T) {
+func Test_A_Build_Context_Follows_No_Link(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	err := errors.Join(
 		os.WriteFile(outside, []byte("secret"), 0o600),

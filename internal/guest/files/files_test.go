@@ -74,7 +74,7 @@ func read(t *testing.T, f sandbox.Files, name string) string {
 	return string(data)
 }
 
-func TestFilesKeepEveryByte(t *testing.T) {
+func Test_Files_Keep_Every_Byte(t *testing.T) {
 	f, _ := newTestFiles(t)
 	big := bytes.Repeat([]byte{0, 1, 2, 0xff, '\n', '\r'}, 700_001)
 	for _, name := range []string{"plain", "a b\n\t%", "-rf", "invalid-\xff\xfe-utf8", strings.Repeat("n", 255), "sub/../file"} {
@@ -101,7 +101,7 @@ func TestFilesKeepEveryByte(t *testing.T) {
 	}
 }
 
-func TestFilesListSortedWithExactNames(t *testing.T) {
+func Test_Files_List_Sorted_With_Exact_Names(t *testing.T) {
 	f, dir := newTestFiles(t)
 	for _, name := range []string{"b", "a", "\xff", "c\nd", `{"name":"x"}`} {
 		guesttest.WriteFile(t, dir, name, name)
@@ -134,7 +134,7 @@ func mkdir(t *testing.T, dir, name string) string {
 	return name
 }
 
-func TestFilesErrorsHaveCodes(t *testing.T) {
+func Test_Files_Errors_Have_Codes(t *testing.T) {
 	f, dir := newTestFiles(t)
 	guesttest.WriteFile(t, dir, "file", "x")
 	mkdir(t, dir, "full/sub")
@@ -190,7 +190,7 @@ func TestFilesErrorsHaveCodes(t *testing.T) {
 	}
 }
 
-func TestFilesRemoveAndRename(t *testing.T) {
+func Test_Files_Remove_And_Rename(t *testing.T) {
 	f, dir := newTestFiles(t)
 	guesttest.WriteFile(t, dir, "tree/a/b", "x")
 	guesttest.WriteFile(t, dir, "keep/file", "kept")
@@ -211,7 +211,7 @@ func TestFilesRemoveAndRename(t *testing.T) {
 	}
 }
 
-func TestFilesCreateReplacesALinkAndNotItsTarget(t *testing.T) {
+func Test_Files_Create_Replaces_A_Link_And_Not_Its_Target(t *testing.T) {
 	f, dir := newTestFiles(t)
 	guesttest.WriteFile(t, dir, "target", "old")
 	if err := os.Symlink("target", filepath.Join(dir, "link")); err != nil {
@@ -226,7 +226,7 @@ func TestFilesCreateReplacesALinkAndNotItsTarget(t *testing.T) {
 	}
 }
 
-func TestFilesCreateIsAllOrNothing(t *testing.T) {
+func Test_Files_Create_Is_All_Or_Nothing(t *testing.T) {
 	f, dir := newTestFiles(t)
 	guesttest.WriteFile(t, dir, "file", "old")
 	failure := errors.New("the source broke")
@@ -255,7 +255,7 @@ func TestFilesCreateIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestFilesOpenIsClosedEarly(t *testing.T) {
+func Test_Files_Open_Is_Closed_Early(t *testing.T) {
 	f, dir := newTestFiles(t)
 	guesttest.WriteFile(t, dir, "big", strings.Repeat("x", 10<<20))
 	r, err := f.Open(t.Context(), "big")

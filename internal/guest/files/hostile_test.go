@@ -17,7 +17,7 @@ func hostile(t *testing.T, script string) sandbox.Files {
 	return New(startHere([]string{"/bin/bash", "-c", script, "guest"}, t.TempDir()))
 }
 
-func TestFilesTakeWhatComesForHostile(t *testing.T) {
+func Test_Files_Treat_Answers_As_Hostile(t *testing.T) {
 	entry := func(name64 string) string {
 		return fmt.Sprintf(`{"name":%q,"size":1,"mode":420,"time":"2020-01-02T03:04:05Z"}`+"\n", name64)
 	}
@@ -51,7 +51,7 @@ func TestFilesTakeWhatComesForHostile(t *testing.T) {
 	}
 }
 
-func TestFilesEndlessListingsEnd(t *testing.T) {
+func Test_Files_Endless_Listings_End(t *testing.T) {
 	if _, err := hostile(t, "yes '{}'").List(t.Context(), "x"); err == nil {
 		t.Error("an endless listing was taken")
 	}
@@ -61,7 +61,7 @@ func TestFilesEndlessListingsEnd(t *testing.T) {
 	}
 }
 
-func TestFilesErrorTextsAreMadePrintable(t *testing.T) {
+func Test_Files_Error_Texts_Are_Made_Printable(t *testing.T) {
 	err := hostile(t, `printf '{"code":"denied","error":"a\\u001b[2J\\nb'; head -c 9000 /dev/zero | tr '\0' x; printf '"}\n'`).Remove(t.Context(), "x")
 	if sandbox.CodeOf(err) == sandbox.Denied {
 		t.Fatal("the line came on stdout and was taken for an error")
@@ -72,7 +72,7 @@ func TestFilesErrorTextsAreMadePrintable(t *testing.T) {
 	}
 }
 
-func TestFilesOpenReportsAFailureInTheMiddle(t *testing.T) {
+func Test_Files_Open_Reports_A_Failure_In_The_Middle(t *testing.T) {
 	r, err := hostile(t, `printf some; echo '{"code":"internal","error":"input/output error"}' >&2; exit 3`).Open(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestFilesOpenReportsAFailureInTheMiddle(t *testing.T) {
 	}
 }
 
-func TestFilesServerLeavesNothingOfAnIncompleteFile(t *testing.T) {
+func Test_Files_Server_Leaves_Nothing_Of_An_Incomplete_File(t *testing.T) {
 	for name, input := range map[string]string{
 		"no input at all":       "",
 		"half a length":         "\x00\x00",
@@ -109,7 +109,7 @@ func TestFilesServerLeavesNothingOfAnIncompleteFile(t *testing.T) {
 	}
 }
 
-func TestFilesServerUsage(t *testing.T) {
+func Test_Files_Server_Checks_Its_Arguments(t *testing.T) {
 	for _, args := range [][]string{nil, {"open"}, {"open", ""}, {"open", "a", "b"}, {"no", "a"}, {"create", "a"}, {"create", "a", "rw"}, {"create", "a", "7777"}, {"rename", "a"}} {
 		var errs strings.Builder
 		if code := Serve(args, strings.NewReader(""), io.Discard, &errs); code != exitFiles || !strings.HasPrefix(errs.String(), `{"code":"invalid"`) {

@@ -21,7 +21,7 @@ func newGitBox(t *testing.T) *guesttest.Box {
 	return b
 }
 
-func TestGitRunsAsItselfWhenNothingIsRefused(t *testing.T) {
+func Test_Git_Runs_As_Itself_When_Nothing_Is_Refused(t *testing.T) {
 	b := newGitBox(t)
 	b.Run(t, "git", "log", "--format=%s").Check(t, 0, "two\none\n", "")
 	b.Run(t, "git", "no-such-command").Check(t, 1, "", "is not a git command")
@@ -31,7 +31,7 @@ func TestGitRunsAsItselfWhenNothingIsRefused(t *testing.T) {
 	b.Shell(t, `git status --short -z | cat; git cat-file --batch-check <<< HEAD`).Check(t, 0, "commit", "")
 }
 
-func TestGitIsRefusedByEveryWayIn(t *testing.T) {
+func Test_Git_Is_Refused_By_Every_Way_In(t *testing.T) {
 	b := newGitBox(t)
 	for name, script := range map[string]string{
 		"by name":                 `git reset --hard`,
@@ -65,7 +65,7 @@ func TestGitIsRefusedByEveryWayIn(t *testing.T) {
 }
 
 // A project of the host whose own path begins with /tmp is mounted there, in the sandbox's own /tmp.
-func TestGitIsRefusedInAProjectBelowTmp(t *testing.T) {
+func Test_Git_Is_Refused_In_A_Project_Below_Tmp(t *testing.T) {
 	b := newGitBox(t)
 	b.Add("--bind", b.Work(), "/tmp/project", "--chdir", "/tmp/project")
 	for name, script := range map[string]string{
@@ -88,7 +88,7 @@ func TestGitIsRefusedInAProjectBelowTmp(t *testing.T) {
 }
 
 // Commands that run refused ones, or scripts that do, on git's own account.
-func TestGitsOwnCallsPass(t *testing.T) {
+func Test_Gits_Own_Calls_Pass(t *testing.T) {
 	for name, script := range map[string]string{
 		"stash":              `echo x >> file; git stash; test "$(cat file)" = $'one\ntwo'; git stash apply; grep -q x file`,
 		"stash of untracked": `echo x > new; git stash -u; test ! -e new; git stash apply; test -e new`,

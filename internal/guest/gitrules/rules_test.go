@@ -397,7 +397,7 @@ var ruleRows = []struct{ line, refused string }{
 	{"--config-env=user.name=HOME commit", ""},
 }
 
-func TestGitRules(t *testing.T) {
+func Test_Git_Rules_Refuse_What_Loses_Work(t *testing.T) {
 	for _, row := range ruleRows {
 		t.Run("git "+row.line, func(t *testing.T) {
 			got := Call{Args: splitAlias(row.line), Env: []string{"HOME=/home/x"}, Dir: "/home/x"}.Check()
@@ -420,7 +420,7 @@ func checkRefusal(t *testing.T, got *Refusal, want string) {
 	}
 }
 
-func TestGitRulesReadTheEnvironment(t *testing.T) {
+func Test_Git_Rules_Read_The_Environment(t *testing.T) {
 	for _, row := range []struct {
 		name, refused string
 		env           []string
@@ -448,14 +448,14 @@ func TestGitRulesReadTheEnvironment(t *testing.T) {
 }
 
 // Claude Code asks like this whether its own settings are tracked.
-func TestGitRulesLetAgentsRead(t *testing.T) {
+func Test_Git_Rules_Let_Agents_Read(t *testing.T) {
 	env := []string{`GIT_CONFIG_PARAMETERS='alias.remote-none=version' 'alias.remote-/.command=version' 'fetch.bundleURI=' 'help.autocorrect=0'`}
 	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "protocol.file.allow=never", "ls-files", "--error-unmatch"}
 	checkRefusal(t, Call{Args: args, Env: env, Dir: "/home/x"}.Check(), "")
 	checkRefusal(t, Call{Args: []string{"remote-none"}, Env: env, Dir: "/home/x"}.Check(), "git with GIT_CONFIG_PARAMETERS of alias.remote-none")
 }
 
-func TestGitRulesFollowAliases(t *testing.T) {
+func Test_Git_Rules_Follow_Aliases(t *testing.T) {
 	aliases := map[string]string{
 		"co": "checkout", "wipe": "reset --hard", "wipe2": "wipe", "msg": `commit -m "a -n b"`,
 		"sh": "!git reset --hard", "loop": "pool", "pool": "loop", "nv": "commit '--no-verify'",

@@ -43,7 +43,7 @@ func newRepository(t *testing.T) string {
 // The real git tells its long options, "=" after those whose value may stand in
 // the next argument. An option that our table lacks, or has with another kind of
 // value, would let us misread what follows.
-func TestGitTablesAgreeWithGit(t *testing.T) {
+func Test_Git_Tables_Agree_With_Git(t *testing.T) {
 	dir := newRepository(t)
 	for _, row := range optionTables {
 		command, table := row.command, row.options
@@ -93,7 +93,7 @@ func negationOf(known map[string]option, name string) bool {
 
 // Rows whose meaning we claim to know are shown to the real git: what it does
 // must be what the rule is for.
-func TestGitUnderstandsWhatTheRulesClaim(t *testing.T) {
+func Test_Git_Understands_What_The_Rules_Claim(t *testing.T) {
 	for _, row := range []struct {
 		name, line string
 		refused    bool

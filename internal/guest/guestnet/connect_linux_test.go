@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/tcpserver"
 )
 
-func TestConnectTargets(t *testing.T) {
+func Test_Connect_Checks_Its_Targets(t *testing.T) {
 	for _, row := range []struct{ host, port, want, err string }{
 		{"git.example.com", "22", "git.example.com:22", ""},
 		{"192.0.2.1", "022", "192.0.2.1:22", ""},
@@ -48,7 +48,7 @@ func TestConnectTargets(t *testing.T) {
 	}
 }
 
-func TestConnectFindsTheProxy(t *testing.T) {
+func Test_Connect_Finds_The_Proxy(t *testing.T) {
 	for _, row := range []struct {
 		name        string
 		env         []string
@@ -93,7 +93,7 @@ func connectCommand(t *testing.T, proxy string, args ...string) (cmd *exec.Cmd, 
 	return cmd, stdout, stderr
 }
 
-func TestConnectTellsTheProxysAnswer(t *testing.T) {
+func Test_Connect_Reports_The_Answer_Of_The_Proxy(t *testing.T) {
 	for _, row := range []struct {
 		name, answer string
 		code         int
@@ -133,7 +133,7 @@ func TestConnectTellsTheProxysAnswer(t *testing.T) {
 	}
 }
 
-func TestConnectWithoutAProxy(t *testing.T) {
+func Test_Connect_Without_A_Proxy(t *testing.T) {
 	cmd, _, stderr := connectCommand(t, "127.0.0.1:1", "ok.example", "22")
 	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "the proxy at 127.0.0.1:1: connection refused") {
 		t.Errorf("%v, %q", err, stderr)
@@ -169,7 +169,7 @@ func realProxy(t *testing.T, allow ...string) string {
 
 // Both directions move at once, and the end of ours is passed on before the server's
 // begins to be.
-func TestConnectCarriesBothDirectionsWhole(t *testing.T) {
+func Test_Connect_Carries_Both_Directions_Whole(t *testing.T) {
 	const size = 64 << 20
 	sums := make(chan [sha256.Size]byte, 1)
 	down := func(w io.Writer) error { _, err := io.CopyN(w, &pattern{}, size); return err }
@@ -220,7 +220,7 @@ func (p *pattern) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestConnectIsRefusedWithTheReason(t *testing.T) {
+func Test_Connect_Is_Refused_With_The_Reason(t *testing.T) {
 	cmd, stdout, stderr := connectCommand(t, realProxy(t, "ok.example"), "other.example", "22")
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || stdout.Len() > 0 {

@@ -107,7 +107,7 @@ func greet(l net.Listener) {
 
 const fetch = `exec 9<>/dev/tcp/127.0.0.1/3128; cat <&9`
 
-func TestInitNetGivesTheHostTheListener(t *testing.T) {
+func Test_Init_Net_Gives_The_Host_The_Listener(t *testing.T) {
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", fetch)
 	listener := l.listener(t)
 	if got := listener.Addr().String(); got != ProxyAddr {
@@ -122,7 +122,7 @@ func TestInitNetGivesTheHostTheListener(t *testing.T) {
 	}
 }
 
-func TestInitNetStartsNothingThatWasNotConfirmed(t *testing.T) {
+func Test_Init_Net_Starts_Nothing_That_Was_Not_Confirmed(t *testing.T) {
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--", "/bin/echo", "started")
 	l.listener(t)
 	if err := l.proxy.Close(); err != nil {
@@ -134,7 +134,7 @@ func TestInitNetStartsNothingThatWasNotConfirmed(t *testing.T) {
 	}
 }
 
-func TestTheNetworkIsClosedWhenTheHostLetsGo(t *testing.T) {
+func Test_The_Network_Is_Closed_When_The_Host_Lets_Go(t *testing.T) {
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--", "/bin/bash", "-c", fetch)
 	// As when our process dies: nobody else has the socket.
 	if err := l.listener(t).Close(); err != nil {
@@ -148,7 +148,7 @@ func TestTheNetworkIsClosedWhenTheHostLetsGo(t *testing.T) {
 	}
 }
 
-func TestInitLeavesTheCommandNothingOfOurs(t *testing.T) {
+func Test_Init_Leaves_The_Command_Nothing_Of_Ours(t *testing.T) {
 	const look = `ls -l /proc/self/fd; echo children: $(cat /proc/$$/task/$$/children); cat /proc/$$/cmdline | tr '\0' ' '`
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", look+"; true")
 	l.listener(t)
@@ -168,7 +168,7 @@ func TestInitLeavesTheCommandNothingOfOurs(t *testing.T) {
 	}
 }
 
-func TestInitRefusesDescriptorsThatAreNoConnection(t *testing.T) {
+func Test_Init_Refuses_Descriptors_Other_Than_Connections(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		args []string
@@ -222,7 +222,7 @@ func serving(t *testing.T, addresses ...string) (l *linked, stop func()) {
 	return l, sync.OnceFunc(func() { _ = w.Close() })
 }
 
-func TestPortsReachServersOnLoopback(t *testing.T) {
+func Test_Ports_Reach_Servers_On_Loopback(t *testing.T) {
 	l, stop := serving(t, "127.0.0.1", "::1")
 	defer stop()
 	for _, row := range []struct {
@@ -251,7 +251,7 @@ func TestPortsReachServersOnLoopback(t *testing.T) {
 	}
 }
 
-func TestPortsServeManyAtOnce(t *testing.T) {
+func Test_Ports_Serve_Many_At_Once(t *testing.T) {
 	l, stop := serving(t, "127.0.0.1")
 	defer stop()
 	before := openFiles(t)
@@ -281,7 +281,7 @@ func TestPortsServeManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheSandboxEndsWithTheCommandAndNotWithItsPorts(t *testing.T) {
+func Test_The_Sandbox_Ends_With_The_Command_And_Not_With_Its_Ports(t *testing.T) {
 	l, stop := serving(t, "127.0.0.1")
 	stop()
 	if out, code := l.finish(t); code != 0 {
@@ -295,7 +295,7 @@ func TestTheSandboxEndsWithTheCommandAndNotWithItsPorts(t *testing.T) {
 
 // What ends a job, or everything that a command may signal but the first process, leaves
 // the ports as they are.
-func TestPortsOutliveSignalsToTheJob(t *testing.T) {
+func Test_Ports_Outlive_Signals_To_The_Job(t *testing.T) {
 	b := guesttest.NewBox(t)
 	const script = `trap '' HUP INT QUIT TERM USR1; for s in HUP INT QUIT TERM TSTP TTIN TTOU USR1 ALRM; do kill -$s -1; done
 exec /usr/bin/python3 -c "$0" 127.0.0.1`
@@ -325,7 +325,7 @@ exec /usr/bin/python3 -c "$0" 127.0.0.1`
 
 // The kernel lets nobody into the process that connects to ports, and so it has to be
 // when the command begins: it could be quicker.
-func TestPortsAreOutOfReachWhenTheCommandStarts(t *testing.T) {
+func Test_Ports_Are_Out_Of_Reach_When_The_Command_Starts(t *testing.T) {
 	// Opening environ takes the rights of a debugger (proc(5)). The first process is bubblewrap.
 	const reach = `for p in /proc/[0-9]*; do case $p in /proc/1|/proc/$$) ;; *) { :; } <$p/environ && echo reached $p;; esac; done; echo tried`
 	for range 20 {
@@ -340,7 +340,7 @@ func TestPortsAreOutOfReachWhenTheCommandStarts(t *testing.T) {
 
 // The process that connects to ports holds its connection to the host and nothing else,
 // whatever the sandbox was started with.
-func TestPortsHoldNothingElse(t *testing.T) {
+func Test_Ports_Hold_Nothing_Else(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may look at a process that nobody may take over")
 	}
@@ -414,7 +414,7 @@ def request():
 good = (0).to_bytes(2, "big")
 `
 
-func TestListenersThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
+func Test_Unexpected_Listeners_Are_Refused(t *testing.T) {
 	for _, row := range []struct{ name, script, want string }{
 		{"the control: it would be taken", `socket.send_fds(host, [b"l"], [tcp().fileno()])`, ""},
 		{"nothing", ``, "it ended"},
@@ -461,7 +461,7 @@ func TestListenersThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
 	}
 }
 
-func TestAListenerOfTheHostsNetworkIsRefused(t *testing.T) {
+func Test_A_Listener_Of_The_Hosts_Network_Is_Refused(t *testing.T) {
 	l, child, err := NewProxyLink()
 	if err != nil {
 		t.Fatal(err)
@@ -481,7 +481,7 @@ func TestAListenerOfTheHostsNetworkIsRefused(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
+func Test_Unexpected_Connections_Are_Refused(t *testing.T) {
 	const pair = `s = tcp(port=8000); c = socket.create_connection(("127.0.0.1", 8000)); `
 	for _, row := range []struct{ name, script, want string }{
 		{"the control: it would be taken", pair + `socket.send_fds(request(), [good], [c.fileno()])`, ""},
@@ -526,7 +526,7 @@ func TestConnectionsThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
 
 // A copy of a socket can be made blocking by whoever holds it, and SO_LINGER by whoever
 // made it: neither may hold us up.
-func TestNobodyInsideCanHoldUpTheHost(t *testing.T) {
+func Test_Commands_Inside_Cannot_Hold_Up_The_Host(t *testing.T) {
 	const script = `
 s = tcp()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
@@ -574,7 +574,7 @@ sys.stdin.read()
 	_ = c.Close()
 }
 
-func TestTheHostDoesNotWaitForEver(t *testing.T) {
+func Test_The_Host_Does_Not_Wait_For_Ever(t *testing.T) {
 	l, child, err := NewProxyLink()
 	if err != nil {
 		t.Fatal(err)

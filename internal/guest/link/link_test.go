@@ -234,7 +234,7 @@ func Test_A_Client_That_Comes_Back_Takes_Over_A_Stream_That_Seems_Whole(t *testi
 	}
 }
 
-func Test_What_Is_No_Link_Is_Refused(t *testing.T) {
+func Test_A_Connection_Other_Than_A_Link_Is_Refused(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
 		"another version": "agent-sandbox link 0\n",

@@ -74,7 +74,7 @@ func Test_What_Comes_For_A_Stream_That_Is_Gone_Is_Thrown_Away(t *testing.T) {
 	}
 }
 
-func Test_A_Payload_That_Does_Not_Come_Holds_Nobody_Up(t *testing.T) {
+func Test_A_Missing_Payload_Does_Not_Block_Close(t *testing.T) {
 	t.Parallel()
 	s, other := against(t)
 	if _, err := other.Write(frames(head{id: 1, flags: flagOpen}, head{id: 1, length: maxPayload}, []byte("x"))); err != nil {

@@ -172,7 +172,7 @@ func Test_Each_Direction_Ends_On_Its_Own(t *testing.T) {
 	}
 }
 
-func Test_An_End_Without_A_Byte_Is_Told(t *testing.T) {
+func Test_An_End_Without_A_Byte_Is_Reported(t *testing.T) {
 	t.Parallel()
 	client, server, _ := pair(t)
 	near, err := client.Open()
@@ -212,7 +212,7 @@ func Test_A_Close_Delivers_And_Stops(t *testing.T) {
 	_, _ = again.Close(), other.Close()
 }
 
-func Test_What_Waits_For_Room_Learns_That_Nobody_Reads(t *testing.T) {
+func Test_A_Blocked_Write_Ends_When_The_Reader_Closes(t *testing.T) {
 	t.Parallel()
 	client, server, _ := pair(t)
 	near, far := stream(t, client, server)
@@ -366,7 +366,7 @@ func Test_More_Than_Wait_To_Be_Accepted_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Said_Together_Leaves_Together(t *testing.T) {
+func Test_Frames_Sent_Together_Leave_In_One_Write(t *testing.T) {
 	t.Parallel()
 	client, server, conn := pair(t)
 	a, err := client.Open()

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestExtractPutsTheProgramInPlaceOnce(t *testing.T) {
+func Test_Extract_Puts_The_Program_In_Place_Once(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "data")
 	data, err := os.ReadFile(guesttest.Program(t))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestExtractPutsTheProgramInPlaceOnce(t *testing.T) {
 	}
 }
 
-func TestExtractRepairsAndCleansUp(t *testing.T) {
+func Test_Extract_Repairs_And_Cleans_Up(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestExtractRepairsAndCleansUp(t *testing.T) {
 	}
 }
 
-func TestExtractRefusesADirectoryOfOthers(t *testing.T) {
+func Test_Extract_Refuses_A_Directory_Of_Others(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func Test_A_Build_Without_A_Guest_Uses_The_Program_Beside_It(t *testing.T) {
 	}
 }
 
-func TestTheCarriedProgramIsNamedByItsHash(t *testing.T) {
+func Test_The_Carried_Program_Is_Named_By_Its_Hash(t *testing.T) {
 	data, ok := Binary()
 	p, carries := carried()
 	if ok != carries {

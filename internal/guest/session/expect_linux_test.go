@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_What_Is_Mounted_Is_Compared(t *testing.T) {
+func Test_Expected_Mounts_Are_Compared(t *testing.T) {
 	t.Parallel()
 	var st unix.Stat_t
 	if err := unix.Stat("/proc", &st); err != nil {

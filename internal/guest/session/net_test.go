@@ -112,7 +112,7 @@ func Test_Relays_Lead_Out(t *testing.T) {
 	all.Wait()
 }
 
-func Test_A_Relay_That_Nobody_Serves_Is_Closed(t *testing.T) {
+func Test_A_Relay_Without_A_Server_Is_Closed(t *testing.T) {
 	c, _ := guest(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	if err := c.Setup(t.Context(), session.Setup{Relays: []session.Relay{{Name: "nobody", Listen: "unix:" + socket}}}); err != nil {

@@ -158,7 +158,7 @@ func Test_Big_Output_Arrives_Whole(t *testing.T) {
 	}
 }
 
-func Test_What_Cannot_Run_Is_Told_Apart(t *testing.T) {
+func Test_Commands_That_Cannot_Run_Have_Distinct_Errors(t *testing.T) {
 	c, _ := guest(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"script": "#!/no/such/interpreter\n", "garbage": "\x01\x02"} {
@@ -340,7 +340,7 @@ func Test_A_Command_That_Kills_Its_Runner_Dies_With_It(t *testing.T) {
 	t.Errorf("these are left: %q", marked(t, t.Name()))
 }
 
-func Test_Signals_Pass_Input_That_Nobody_Reads(t *testing.T) {
+func Test_Signals_Pass_Unread_Input(t *testing.T) {
 	c, _ := guest(t)
 	r, w := io.Pipe()
 	p, err := c.Start(t.Context(), command(t, `trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.01; done`), sandbox.Stdio{Stdin: endless{}, Stdout: w})

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-func TestCheckTellsInsideFromOutside(t *testing.T) {
+func Test_Check_Distinguishes_Inside_From_Outside(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), guesttest.Program(t), "check").CombinedOutput()
 	if string(out) != "outside sandbox\n" || err == nil {
 		t.Errorf("outside: %q, %v", out, err)
@@ -18,7 +18,7 @@ func TestCheckTellsInsideFromOutside(t *testing.T) {
 	guesttest.NewBox(t).Run(t, layout.Program, "check").Check(t, 0, "inside sandbox\n", "")
 }
 
-func TestUsageErrorsAreStatus2(t *testing.T) {
+func Test_Usage_Errors_Are_Status2(t *testing.T) {
 	for _, args := range [][]string{{}, {"no-such"}, {"multicall"}, {"multicall", "agent-sandbox"}, {"init"}, {"init", "true"}, {"init", "--"}, {"init", "--tty", "--", ""}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), guesttest.Program(t), args...)
@@ -30,7 +30,7 @@ func TestUsageErrorsAreStatus2(t *testing.T) {
 	}
 }
 
-func TestDenyRefusesByAnyName(t *testing.T) {
+func Test_Deny_Refuses_By_Any_Name(t *testing.T) {
 	b := guesttest.NewBox(t)
 	seq := resolved(t, "seq")
 	b.Add("--dir", layout.DenyDir+"/seq")
@@ -69,7 +69,7 @@ func resolved(t *testing.T, name string) string {
 	return file
 }
 
-func TestScriptRunsInPlaceOfTheCommand(t *testing.T) {
+func Test_Script_Runs_In_Place_Of_The_Command(t *testing.T) {
 	seq := resolved(t, "seq")
 	const report = `echo "$AGENT_SANDBOX_CMD $AGENT_SANDBOX_REAL"; printf '<%s>' "$@"`
 	for _, row := range []struct {
@@ -99,14 +99,14 @@ func TestScriptRunsInPlaceOfTheCommand(t *testing.T) {
 	}
 }
 
-func TestTheWrapperNeverRunsItself(t *testing.T) {
+func Test_The_Wrapper_Never_Runs_Itself(t *testing.T) {
 	b := guesttest.NewBox(t)
 	b.Add("--dir", layout.PresetDir+"/git", "--ro-bind", guesttest.Program(t), layout.BinDir+"/git")
 	b.Cover(t, "/usr/bin/git")
 	b.Run(t, "git", "status").Check(t, 126, "", "is the wrapper itself")
 }
 
-func TestMissingProgramsAndPresetsAreNamed(t *testing.T) {
+func Test_Missing_Programs_And_Presets_Are_Named(t *testing.T) {
 	b := guesttest.NewBox(t)
 	b.Add("--dir", layout.PresetDir+"/git", "--dir", layout.PresetDir+"/seq")
 	b.Cover(t, "/usr/bin/git")
@@ -115,7 +115,7 @@ func TestMissingProgramsAndPresetsAreNamed(t *testing.T) {
 	b.Run(t, "seq", "3").Check(t, 126, "", "no preset for 'seq'")
 }
 
-func TestSharedTargetsServeTheirOtherNames(t *testing.T) {
+func Test_Shared_Targets_Serve_Their_Other_Names(t *testing.T) {
 	busybox := resolved(t, "busybox")
 	b := guesttest.NewBox(t)
 	b.Add("--dir", layout.DenyDir+"/wget", "--ro-bind", busybox, layout.TargetDir+busybox)
@@ -128,7 +128,7 @@ func TestSharedTargetsServeTheirOtherNames(t *testing.T) {
 	b.Run(t, busybox).Check(t, 0, "BusyBox", "")
 }
 
-func TestAliasesCarryTheRuleToTheTargetsOwnName(t *testing.T) {
+func Test_Aliases_Carry_The_Rule_To_The_Targets_Own_Name(t *testing.T) {
 	seq := resolved(t, "seq")
 	b := guesttest.NewBox(t)
 	b.Add("--dir", layout.DenyDir+"/se", "--symlink", "se", layout.AliasDir+"/seq", "--symlink", seq, "/run/se")
@@ -137,7 +137,7 @@ func TestAliasesCarryTheRuleToTheTargetsOwnName(t *testing.T) {
 	b.Run(t, "seq", "3").Check(t, 1, "", "'se' is blocked")
 }
 
-func TestSharedTargetsAreRecognized(t *testing.T) {
+func Test_Shared_Targets_Are_Recognized(t *testing.T) {
 	for _, row := range []struct {
 		command, target string
 		shared          bool

@@ -118,7 +118,7 @@ func fragment(record []byte, n int) []byte {
 	return out
 }
 
-func Test_What_Is_Spoken_In_A_Tunnel(t *testing.T) {
+func Test_The_First_Bytes_Of_A_Tunnel_Are_Checked(t *testing.T) {
 	t.Parallel()
 	good, evil, none := helloFor(t, "ok.example"), helloFor(t, "evil.example"), helloFor(t, "")
 	nul := append([]byte(nil), good...)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func Test_Members_Of_A_Group_Are_Presets_That_Are_No_Groups(t *testing.T) {
+func Test_Members_Of_A_Group_Are_Single_Presets(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
 		members := Members(name)

@@ -35,7 +35,7 @@ func Test_A_Create_Hook_Chooses_Prompts_And_Locale(t *testing.T) {
 	}
 }
 
-func Test_A_Create_Hook_Cannot_Select_What_Is_Missing(t *testing.T) {
+func Test_A_Create_Hook_Cannot_Select_A_Missing_Part(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		created string
