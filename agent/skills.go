@@ -96,7 +96,7 @@ func (s skillTools) Call(_ context.Context, name string, arguments json.RawMessa
 	case readSkillFile:
 		answer = s.read
 	default:
-		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "there is no tool %q", name)
+		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "unknown tool %q", name)
 	}
 	text, err := s.use(arguments, answer)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s skillTools) use(arguments json.RawMessage, answer func(*skill.Tree, skil
 	}
 	i := slices.IndexFunc(s.offered, func(o skill.Skill) bool { return o.Name == use.Name })
 	if i < 0 {
-		return "", sandbox.Errorf(sandbox.NotFound, "there is no skill %.100q", use.Name).WithHint("their names are listed in the system prompt")
+		return "", sandbox.Errorf(sandbox.NotFound, "unknown skill %.100q", use.Name).WithHint("their names are listed in the system prompt")
 	}
 	tree, err := s.offered[i].Open()
 	if err != nil { // its text names a path of this host

@@ -37,7 +37,7 @@ func (c chosen) List(ctx context.Context) ([]tool.Tool, error) {
 // Call implements [tool.Set].
 func (c chosen) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
 	if !c.has(name) {
-		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "there is no tool %q", name)
+		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "unknown tool %q", name)
 	}
 	return c.Set.Call(ctx, name, arguments)
 }

@@ -68,7 +68,7 @@ func (c *Client) greet(ctx context.Context) error {
 func (c *Client) Podman(ctx context.Context) (bool, error) {
 	v, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return false, c.Wrap(err, "tell its version")
+		return false, c.Wrap(err, "read its version")
 	}
 	return slices.ContainsFunc(v.Components, func(part system.ComponentVersion) bool { return part.Name == "Podman Engine" }), nil
 }

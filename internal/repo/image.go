@@ -60,7 +60,7 @@ func BaseImage(ctx context.Context, e job.Engine, tag string) (string, error) {
 		if tag != "" && tag != images.DefaultTag {
 			hint += " --tag " + tag
 		}
-		return "", sandbox.Errorf(sandbox.NotFound, "there is no image %s", name).WithHint("build it: %s", hint)
+		return "", sandbox.Errorf(sandbox.NotFound, "image %q does not exist", name).WithHint("build it: %s", hint)
 	}
 	return image.ID, err
 }

@@ -45,7 +45,7 @@ func Find(ctx context.Context, c *engine.Client, name string) (*Image, error) {
 		if sandbox.CodeOf(err) != sandbox.NotFound {
 			return nil, err
 		}
-		e := sandbox.Errorf(sandbox.NotFound, "there is no image %s", name)
+		e := sandbox.Errorf(sandbox.NotFound, "image %q does not exist", name)
 		if strings.HasPrefix(name, "agent-sandbox-base:") {
 			return nil, e.WithHint("'agent-sandbox build-base' makes it")
 		}

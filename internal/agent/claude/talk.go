@@ -55,11 +55,11 @@ func (t *talk) permit(body json.RawMessage) any {
 	}
 	switch {
 	case r.Tool == "AskUserQuestion":
-		return decision{Behavior: "deny", Message: "Nobody is there to answer. Decide yourself, and say what you assumed."}
+		return decision{Behavior: "deny", Message: "No user can answer. Decide yourself, and say what you assumed."}
 	case r.Tool == "ExitPlanMode":
 		return decision{Behavior: "deny", Message: "The plan is all that was asked for. Answer with it, and stop."}
 	case !t.allow:
-		return decision{Behavior: "deny", Message: "Not permitted: the permission mode is " + t.mode + " and nobody is there to ask."}
+		return decision{Behavior: "deny", Message: "Not permitted: the permission mode is " + t.mode + " and no user can be asked."}
 	}
 	return decision{Behavior: "allow", Input: r.Input}
 }
@@ -76,7 +76,7 @@ func (t *talk) serve(ctx context.Context, s *executor.Session, c *event.Control)
 	}
 	server, ok := t.servers[r.Server]
 	if !ok {
-		refuse(s, c.ID, fmt.Sprintf("there is no server %.64q", r.Server))
+		refuse(s, c.ID, fmt.Sprintf("unknown server %.64q", r.Server))
 		return
 	}
 	call, cancel := context.WithCancel(ctx)

@@ -75,7 +75,7 @@ const maxScripts = 256
 // content is compiled once. Invalid: the script does not compile; the error has file, line and column.
 func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script, error) {
 	if !fs.ValidPath(entry) {
-		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "%q is no path in the assistant's directory", protocol.Clip(entry, 200)))
+		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "invalid path %q; expected one in the assistant's directory", protocol.Clip(entry, 200)))
 	}
 	text, err := readSource(fsys, entry)
 	if err != nil {
@@ -175,7 +175,7 @@ func sumOf(text string, err error) string {
 // readSource reads a regular file of the assistant.
 func readSource(fsys fs.FS, name string) (string, error) {
 	if !fs.ValidPath(name) {
-		return "", protocol.Refuse("%q is no path in the assistant's directory", protocol.Clip(name, 200))
+		return "", protocol.Refuse("invalid path %q; expected one in the assistant's directory", protocol.Clip(name, 200))
 	}
 	// Opening a pipe would block.
 	info, err := fs.Stat(fsys, name)

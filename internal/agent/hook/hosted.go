@@ -63,7 +63,7 @@ func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (j
 	case "sandbox":
 		return answer(args, func(a protocol.SandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
 	default:
-		return nil, protocol.Refuse("there is no call %q", protocol.Clip(op, 50))
+		return nil, protocol.Refuse("unknown call %q", protocol.Clip(op, 50))
 	}
 }
 
@@ -84,7 +84,7 @@ func (h *hosted) log(a protocol.LogArgs) error {
 	switch a.Level {
 	case Trace, Debug, Info, Warn, Error:
 	default:
-		return protocol.Refuse("there is no level %q", protocol.Clip(string(a.Level), 50))
+		return protocol.Refuse("unknown level %q", protocol.Clip(string(a.Level), 50))
 	}
 	if h.r.Log != nil {
 		h.r.Log(Entry{Level: a.Level, Text: protocol.Clip(a.Text, protocol.MaxLog)})
@@ -96,7 +96,7 @@ func (h *hosted) log(a protocol.LogArgs) error {
 func (h *hosted) message(ctx context.Context, a protocol.MessageArgs) (any, error) {
 	function, ok := protocol.MessageFunctions[a.Op]
 	if !ok {
-		return nil, protocol.Refuse("there is no operation %q", protocol.Clip(string(a.Op), 50))
+		return nil, protocol.Refuse("unknown operation %q", protocol.Clip(string(a.Op), 50))
 	}
 	m, err := parseMessage("ctx."+function, a)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *state) admit(m *Message, function, id string) error {
 	defer s.mu.Unlock()
 	if m.Op != Send && m.Op != Start {
 		if !s.open[id] {
-			return protocol.Refuse("%s: there is no message %q that could be changed; ctx.SendStream begins one, ctx.End ends it", function, protocol.Clip(id, 50))
+			return protocol.Refuse("%s: no message %q can be changed; ctx.SendStream begins one, ctx.End ends it", function, protocol.Clip(id, 50))
 		}
 		if m.Op == End {
 			delete(s.open, id)

@@ -162,7 +162,7 @@ func listed(entries []sandbox.FileInfo) []fileInfo {
 // inWorkspace makes a hook's path relative to the workspace. It only gives clear errors; the sandbox enforces the policy.
 func inWorkspace(workdir, name string) (string, error) {
 	if strings.ContainsRune(name, 0) || len(name) > 4096 {
-		return "", sandbox.Errorf(sandbox.Invalid, "this is no path")
+		return "", sandbox.Errorf(sandbox.Invalid, "invalid path; expected at most 4096 bytes without a NUL")
 	}
 	if path.IsAbs(name) {
 		rest, ok := strings.CutPrefix(path.Clean(name), workdir)

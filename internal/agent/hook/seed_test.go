@@ -148,7 +148,7 @@ func Test_A_Hook_Has_The_Files_And_Commands_Of_Its_Sandbox(t *testing.T) {
 		{"ReadFile('/etc/passwd')", "it is not in the workspace; paths are relative to it"},
 		{"ReadFile(ctx.sandbox.workdir + '2/x')", "it is not in the workspace"},
 		{"ReadFile(ctx.sandbox.workdir + '/../x')", "it is not in the workspace"},
-		{"ReadFile('a\\0b')", "this is no path"},
+		{"ReadFile('a\\0b')", "invalid path; expected"},
 		{"ReadFile(1)", "ctx.sandbox.ReadFile: argument 1: expected a string"},
 		{"ReadFile()", "argument 1: expected a string"},
 		{"ReadFile('src')", "ctx.sandbox.ReadFile(\"src\")"},

@@ -194,7 +194,7 @@ func (b *Bridge) answer(ctx context.Context, method string, params json.RawMessa
 	case "tools/call":
 		return b.call(ctx, params)
 	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + oneLine(method, 100)}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "unknown method " + oneLine(method, 100)}
 }
 
 // initialize accepts repeated calls: coding agents initialize more than once over the same connection.

@@ -120,10 +120,10 @@ func Test_A_Server_That_Cannot_Be_Reached_Is_Named(t *testing.T) {
 		name, url, want string
 		retries         int64
 	}{
-		{"nobody listens", gone.URL, "connection refused", 4},
-		{"a certificate of nobody known", safe.URL, "certificate signed by unknown authority", 0},
+		{"no listener", gone.URL, "connection refused", 4},
+		{"a certificate of an unknown authority", safe.URL, "certificate signed by unknown authority", 0},
 		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), "HTTP response to HTTPS client", 0},
-		{"a name that there is not", "http://nobody.invalid", "cannot reach http://nobody.invalid", -1},
+		{"an unknown name", "http://nobody.invalid", "cannot reach http://nobody.invalid", -1},
 	} {
 		for p := range protocols {
 			t.Run(row.name+"/"+string(p), func(t *testing.T) {

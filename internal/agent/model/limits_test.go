@@ -30,7 +30,7 @@ func Test_Turns_Tokens_And_Cost_Have_A_Ceiling(t *testing.T) {
 		want    string
 	}{
 		{"turns", func(r *model.Request) { r.MaxTurns = 3 }, event.MaxTurns, 3, "the limit of 3 turns"},
-		{"turns when nobody says", func(*model.Request) {}, event.MaxTurns, 20, "the limit of 20 turns"},
+		{"turns by default", func(*model.Request) {}, event.MaxTurns, 20, "the limit of 20 turns"},
 		{"tokens", func(r *model.Request) { r.Limits.Tokens = 45 }, event.MaxBudget, 2, "the limit of 45 tokens"},
 		{"cost", func(r *model.Request) { r.Limits.CostUSD = 120e-6 }, event.MaxBudget, 3, "the limit of $0.00012"},
 	} {
@@ -191,7 +191,7 @@ func Test_Stopping_The_Iteration_Ends_The_Request_And_Its_Tools(t *testing.T) {
 			}
 		}
 		if until == event.SessionStarted && s.asked() != before {
-			t.Error("the model was asked, though nobody listened")
+			t.Error("the model was asked, without a listener")
 		}
 	}
 	if s.asked() != 2 || running.Load() != 0 {

@@ -144,19 +144,19 @@ func Test_Tools_Run_And_Their_Results_Go_Back(t *testing.T) {
 			`{"function":{"arguments":"{\"a\":1,\"b\":2}","name":"s__add"},"id":"t1","type":"function"},` +
 			`{"function":{"arguments":"{}","name":"nope"},"id":"t2","type":"function"},{"function":{"arguments":"{}","name":"s__add"},"id":"t3","type":"function"}]},` +
 			`{"content":"3","role":"tool","tool_call_id":"t1"},` +
-			`{"content":"error: there is no tool \"nope\"; the tools are: s__add","role":"tool","tool_call_id":"t2"},` +
+			`{"content":"error: unknown tool \"nope\"; the tools are: s__add","role":"tool","tool_call_id":"t2"},` +
 			`{"content":"error: the arguments are not one JSON object: {\"a\":","role":"tool","tool_call_id":"t3"}]`,
 		connector.Responses: `{"encrypted_content":"opaque","id":"x","summary":[],"type":"reasoning"},{"content":"Let me add.","role":"assistant"},` +
 			`{"arguments":"{\"a\":1,\"b\":2}","call_id":"t1","name":"s__add","type":"function_call"},` +
 			`{"arguments":"{}","call_id":"t2","name":"nope","type":"function_call"},{"arguments":"{}","call_id":"t3","name":"s__add","type":"function_call"},` +
 			`{"call_id":"t1","output":"3","type":"function_call_output"},` +
-			`{"call_id":"t2","output":"error: there is no tool \"nope\"; the tools are: s__add","type":"function_call_output"},` +
+			`{"call_id":"t2","output":"error: unknown tool \"nope\"; the tools are: s__add","type":"function_call_output"},` +
 			`{"call_id":"t3","output":"error: the arguments are not one JSON object: {\"a\":","type":"function_call_output"}]`,
 		connector.Anthropic: `{"content":[{"signature":"signed","thinking":"They want sums.","type":"thinking"},{"data":"opaque","type":"redacted_thinking"},` +
 			`{"text":"Let me add.","type":"text"},{"id":"t1","input":{"a":1,"b":2},"name":"s__add","type":"tool_use"},` +
 			`{"id":"t2","input":{},"name":"nope","type":"tool_use"},{"id":"t3","input":{},"name":"s__add","type":"tool_use"}],"role":"assistant"},` +
 			`{"content":[{"content":[{"text":"3","type":"text"}],"is_error":false,"tool_use_id":"t1","type":"tool_result"},` +
-			`{"content":[{"text":"there is no tool \"nope\"; the tools are: s__add","type":"text"}],"is_error":true,"tool_use_id":"t2","type":"tool_result"},` +
+			`{"content":[{"text":"unknown tool \"nope\"; the tools are: s__add","type":"text"}],"is_error":true,"tool_use_id":"t2","type":"tool_result"},` +
 			`{"cache_control":{"type":"ephemeral"},"content":[{"text":"the arguments are not one JSON object: {\"a\":","type":"text"}],"is_error":true,"tool_use_id":"t3","type":"tool_result"}],"role":"user"}]`,
 	} {
 		t.Run(string(p), func(t *testing.T) {

@@ -97,7 +97,7 @@ func Test_Invalid_Thinking_Is_Refused_Before_The_Request(t *testing.T) {
 		want     string
 	}{
 		{"an effort for Anthropic", connector.Anthropic, func(r *model.Request) { r.Reasoning = effort("high") }, "options.reasoning_effort: found it for a connector of type anthropic"},
-		{"an effort that nobody knows", connector.OpenAI, func(r *model.Request) { r.Reasoning = effort("huge") }, `found "huge", expected one of none, minimal`},
+		{"an unknown effort", connector.OpenAI, func(r *model.Request) { r.Reasoning = effort("huge") }, `found "huge", expected one of none, minimal`},
 		{"a budget for Responses", connector.Responses, func(r *model.Request) { r.Reasoning = thinking("enabled", 1024) }, "options.thinking: found it for a connector of type responses"},
 		{"a budget for Chat Completions", connector.OpenAI, func(r *model.Request) { r.Reasoning = thinking("enabled", 1024) }, "options.thinking.budget_tokens: found it for a connector of type openai"},
 		{"no budget", connector.Anthropic, func(r *model.Request) { r.Reasoning = thinking("enabled", 0) }, "found no budget_tokens"},

@@ -172,7 +172,7 @@ func run(ctx context.Context, tb testing.TB, c *model.Client, req model.Request)
 		tb.Fatalf("%d events, which do not begin with a session and end with a result", n)
 	}
 	if text := jsonOf(tb, events); strings.Contains(text, secret) {
-		tb.Errorf("the key was told: %.2000s", text)
+		tb.Errorf("the key was shown: %.2000s", text)
 	}
 	return events, fold.Response()
 }

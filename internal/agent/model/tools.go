@@ -157,7 +157,7 @@ func (b *toolbox) run(ctx context.Context, u *block) result {
 	case ctx.Err() != nil:
 		return failed("interrupted")
 	case !ok:
-		return failed("there is no tool %q; the tools are: %s", clip(u.name, 100), clip(strings.Join(b.names(), ", "), 4<<10))
+		return failed("unknown tool %q; the tools are: %s", clip(u.name, 100), clip(strings.Join(b.names(), ", "), 4<<10))
 	case !fine:
 		return failed("the arguments are not one JSON object: %s", clip(u.text.String(), maxFault))
 	}

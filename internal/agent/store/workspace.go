@@ -56,7 +56,7 @@ func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) 
 	}
 	if err := makeWorkspace(w.Dir); err != nil {
 		h.release(false)
-		return nil, sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", chat, err).WithHint("move what is there away")
+		return nil, sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", chat, err).WithHint("move the file or directory away")
 	}
 	return w, nil
 }

@@ -96,7 +96,7 @@ const maxObeyed = 20
 type copied struct {
 	Obeyed  []string `json:"obeyed"`                // files that programs on the host run or obey, at most 20
 	More    int      `json:"obeyed_more,omitempty"` // number of further ones
-	LeftOut []string `json:"left_out"`              // what leads out or is no file
+	LeftOut []string `json:"left_out"`              // what leads out of the tree, or is neither a file, a directory nor a link
 }
 
 // note adds a created file if programs on the host obey it.
@@ -143,7 +143,7 @@ func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, insid
 		err = a.PrintJSON(doc)
 	}
 	if err == nil && len(left) > 0 {
-		return sandbox.Errorf(sandbox.Denied, "left out, because they lead out or are no files: %q", left)
+		return sandbox.Errorf(sandbox.Denied, "left out, because they lead out of the tree or are neither files, directories nor links: %q", left)
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func checkPush(command string, o options) *Refusal {
 		}
 		instead := askPerson
 		if name == "force" {
-			instead = "git push --force-with-lease, or merge what is there and push"
+			instead = "git push --force-with-lease, or merge the remote branch and push"
 		}
 		return &Refusal{git + " --" + name, othersWork, instead}
 	}
@@ -44,7 +44,7 @@ func checkRefspec(git, ref string) *Refusal {
 	case strings.HasPrefix(ref, "+"):
 		return &Refusal{
 			git + " " + ref, "the + forces the push: " + othersWork,
-			"git push --force-with-lease, or merge what is there and push",
+			"git push --force-with-lease, or merge the remote branch and push",
 		}
 	case strings.HasPrefix(ref, ":") && ref != ":":
 		return &Refusal{git + " " + ref, "an empty source deletes: " + othersWork, askPerson}

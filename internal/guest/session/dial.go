@@ -44,7 +44,7 @@ func (t target) check() error {
 		}
 		addr, err := netip.ParseAddrPort(t.Addr)
 		if err != nil || !addr.Addr().IsLoopback() || addr.Port() == 0 {
-			return sandbox.Errorf(sandbox.Invalid, "%q is no port on the loopback inside", t.Addr)
+			return sandbox.Errorf(sandbox.Invalid, "invalid address %q; expected a port on the loopback inside", t.Addr)
 		}
 		return nil
 	}

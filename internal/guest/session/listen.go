@@ -50,7 +50,7 @@ func (c *Connection) deaf(err error) error {
 	if sandbox.CodeOf(err) != sandbox.Closed {
 		return err
 	}
-	return sandbox.Errorf(sandbox.Unsupported, "this sandbox was made by a version in which nobody can listen inside").
+	return sandbox.Errorf(sandbox.Unsupported, "the sandbox was created by a version that cannot listen inside").
 		WithHint("create the sandbox anew")
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// free is a port on which nobody listens.
+// free returns a port without a listener.
 func free(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // closed at once
@@ -121,7 +121,7 @@ func Test_A_Relay_Without_A_Server_Is_Closed(t *testing.T) {
 	inside := dial(t, "unix", socket)
 	defer inside.Close()
 	if _, err := inside.Read(make([]byte, 1)); err == nil {
-		t.Error("somebody answers")
+		t.Error("a listener exists")
 	}
 	l := c.Listener("nobody")
 	first := l
@@ -231,8 +231,8 @@ func Test_Dial_Says_Why_Not(t *testing.T) {
 		code                sandbox.Code
 		text                string
 	}{
-		{"nobody listens", "tcp", "127.0.0.1:" + strconv.Itoa(free(t)), t.Context(), sandbox.Unavailable, "connection refused"},
-		{"nobody listens on either", "tcp", "localhost:" + strconv.Itoa(free(t)), t.Context(), sandbox.Unavailable, "connection refused"},
+		{"no listener", "tcp", "127.0.0.1:" + strconv.Itoa(free(t)), t.Context(), sandbox.Unavailable, "connection refused"},
+		{"no listener on either", "tcp", "localhost:" + strconv.Itoa(free(t)), t.Context(), sandbox.Unavailable, "connection refused"},
 		{"no socket", "unix", "/no/such/socket", t.Context(), sandbox.NotFound, "no such file"},
 		{"the outside", "tcp", "192.0.2.1:80", t.Context(), sandbox.Invalid, "loopback"},
 		{"a name", "tcp", "example.com:80", t.Context(), sandbox.Invalid, "loopback"},
@@ -413,7 +413,7 @@ func Test_Anybody_Listens_Inside_At_Any_Time(t *testing.T) {
 			}
 			if conn, err := net.Dial(row.network, row.addr); err == nil { //nolint:noctx // refused at once
 				_ = conn.Close()
-				t.Error("somebody listens still")
+				t.Error("a listener still exists")
 			}
 			if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 				t.Error(err)
@@ -514,7 +514,7 @@ func Test_Who_Shares_A_Sandbox_Listens_Inside_Through_Its_Holder(t *testing.T) {
 			}
 			if conn, err := net.Dial("unix", socket); err == nil { //nolint:noctx // refused at once
 				_ = conn.Close()
-				t.Error("somebody listens still")
+				t.Error("a listener still exists")
 			}
 		})
 	}

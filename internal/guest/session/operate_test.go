@@ -87,7 +87,7 @@ func Test_An_Operation_Ends_With_The_Interest_In_It(t *testing.T) {
 	}
 	full := errors.New("full")
 	if err := c.Operate(t.Context(), "any", nil, writer(func([]byte) error { return full })); !errors.Is(err, full) {
-		t.Errorf("nobody reads: %v", err)
+		t.Errorf("no reader: %v", err)
 	}
 	for range 2 {
 		if err := <-ended; err != nil {

@@ -214,7 +214,7 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 	}
 	found := error(unix.ENOENT)
 	for _, path := range Candidates(args[0], variable(env, "PATH"), req.Dir) {
-		// The child executes a relative path in its own directory; a script is told the path as it was written.
+		// The child executes a relative path in its own directory; a script gets the path as it was written.
 		at := path
 		if !strings.HasPrefix(path, "/") {
 			at = req.Dir + "/" + path

@@ -112,7 +112,7 @@ func Test_Commands_Run_As_Asked(t *testing.T) {
 		{name: "a signal", script: "kill -TERM $$", code: 143, signal: 15},
 		{name: "no input", script: "wc -c", out: "0\n"},
 		{name: "input and its end", script: "cat; echo end", input: "a\x00b", out: "a\x00bend\n"},
-		{name: "input that nobody reads", script: "echo done", input: strings.Repeat("x", 10<<20), out: "done\n"},
+		{name: "unread input", script: "echo done", input: strings.Repeat("x", 10<<20), out: "done\n"},
 		{name: "a lot of output", script: "head -c 5000000 /dev/zero | tr '\\0' y | wc -c", out: "5000000\n"},
 		{name: "the environment and nothing else", script: "env | grep -v '^D=\\|^_=\\|^PWD=\\|^SHLVL=\\|^OLDPWD=' | sort", out: "MARK=" + t.Name() + "/the_environment_and_nothing_else\nPATH=/usr/bin:/bin\n"},
 		{name: "a session of its own", script: "[ $(ps -o sid= $$) = $$ ] && echo yes", out: "yes\n"},

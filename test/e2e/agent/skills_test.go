@@ -67,7 +67,7 @@ func Test_A_Direct_Model_Lists_Skills_And_Reads_Them_On_Demand(t *testing.T) {
 	}
 	for _, never := range []string{"BODY-CANARY", "HIDDEN-CANARY", "manual", a.root} {
 		if strings.Contains(first, never) {
-			t.Errorf("the model is told of %q at the start", never)
+			t.Errorf("the model sees %q at the start", never)
 		}
 	}
 	body := m.Result(t, "activate").Text
@@ -79,7 +79,7 @@ func Test_A_Direct_Model_Lists_Skills_And_Reads_Them_On_Demand(t *testing.T) {
 		}
 	}
 	if strings.Contains(body, a.root) {
-		t.Errorf("the model is told where the skill is: %s", body)
+		t.Errorf("the model sees where the skill is: %s", body)
 	}
 	if got := m.Result(t, "read").Text; got != "Bow first.\n" {
 		t.Errorf("%q", got)
@@ -103,17 +103,17 @@ func Test_A_Direct_Model_Can_Read_Only_Its_Skills(t *testing.T) {
 		input map[string]any
 		says  string
 	}{
-		"a skill that there is not": {"activate_skill", map[string]any{"name": "gone"}, "there is no skill"},
-		"a skill for people":        {"activate_skill", map[string]any{"name": "manual"}, "there is no skill"},
-		"a skill that is broken":    {"activate_skill", map[string]any{"name": "broken"}, "cannot be activated any more"},
-		"arguments of other types":  {"activate_skill", map[string]any{"name": 1}, "schema"},
-		"the way up":                {"read_skill_file", map[string]any{"name": "greeting", "path": "../../package.yao"}, "is not a path inside the skill"},
-		"an absolute path":          {"read_skill_file", map[string]any{"name": "greeting", "path": "/etc/passwd"}, "is not a path inside the skill"},
-		"a link that leads out":     {"read_skill_file", map[string]any{"name": "greeting", "path": "out.txt"}, "cannot be read"},
-		"a pipe":                    {"read_skill_file", map[string]any{"name": "greeting", "path": "pipe"}, "not a regular file"},
-		"no text":                   {"read_skill_file", map[string]any{"name": "greeting", "path": "assets/logo.png"}, "is not a text file"},
-		"a file that is not there":  {"read_skill_file", map[string]any{"name": "greeting", "path": "gone.md"}, "does not exist"},
-		"an offset behind the end":  {"read_skill_file", map[string]any{"name": "greeting", "path": "references/manners.md", "offset": 12}, "offset is from 0"},
+		"an unknown skill":         {"activate_skill", map[string]any{"name": "gone"}, "unknown skill"},
+		"a skill for people":       {"activate_skill", map[string]any{"name": "manual"}, "unknown skill"},
+		"a skill that is broken":   {"activate_skill", map[string]any{"name": "broken"}, "cannot be activated any more"},
+		"arguments of other types": {"activate_skill", map[string]any{"name": 1}, "schema"},
+		"the way up":               {"read_skill_file", map[string]any{"name": "greeting", "path": "../../package.yao"}, "is not a path inside the skill"},
+		"an absolute path":         {"read_skill_file", map[string]any{"name": "greeting", "path": "/etc/passwd"}, "is not a path inside the skill"},
+		"a link that leads out":    {"read_skill_file", map[string]any{"name": "greeting", "path": "out.txt"}, "cannot be read"},
+		"a pipe":                   {"read_skill_file", map[string]any{"name": "greeting", "path": "pipe"}, "not a regular file"},
+		"no text":                  {"read_skill_file", map[string]any{"name": "greeting", "path": "assets/logo.png"}, "is not a text file"},
+		"a file that is not there": {"read_skill_file", map[string]any{"name": "greeting", "path": "gone.md"}, "does not exist"},
+		"an offset behind the end": {"read_skill_file", map[string]any{"name": "greeting", "path": "references/manners.md", "offset": 12}, "offset is from 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

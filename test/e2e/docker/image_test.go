@@ -82,7 +82,7 @@ func Test_Versions_Are_Resolved_Before_A_Build(t *testing.T) {
 func Test_A_Build_That_Fails_Says_Where(t *testing.T) {
 	u := newUser(t)
 	dir := u.repository("failing")
-	u.fail(dir, "there is no image agent-sandbox-base:nowhere", "init", "--base-tag", "nowhere")
+	u.fail(dir, "image \"agent-sandbox-base:nowhere\" does not exist", "init", "--base-tag", "nowhere")
 	u.buildBase()
 	write(t, dir+"/.agent-sandbox/Dockerfile", "ARG BASE_IMAGE_TAG\nFROM agent-sandbox-base:${BASE_IMAGE_TAG}\nRUN echo the-reason >&2; exit 3\n")
 	u.fail(dir, "the user has not trusted them", "build", "--base-tag", baseTag)

@@ -57,7 +57,7 @@ func Open(o Options) (*Cluster, error) {
 		if clientcmd.IsEmptyConfig(err) {
 			return nil, sandbox.Errorf(sandbox.Unavailable, "no cluster: there is no kubeconfig").WithHint("name one in KUBECONFIG")
 		}
-		return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err)).WithHint("'kubectl config get-contexts' lists what there is")
+		return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err)).WithHint("'kubectl config get-contexts' lists the contexts")
 	}
 	raw, err := loader.RawConfig()
 	if err != nil {

@@ -62,7 +62,7 @@ func classify(err error, text string) (code sandbox.Code, hint string) {
 	case apierrors.IsForbidden(err) && has("PodSecurity"):
 		return sandbox.Denied, "the namespace takes no such pod"
 	case apierrors.IsForbidden(err) && has("RuntimeClass"):
-		return sandbox.NotFound, "'kubectl get runtimeclasses' lists what there is"
+		return sandbox.NotFound, "'kubectl get runtimeclasses' lists the classes"
 	case apierrors.IsForbidden(err) && has("namespace") && has("not found"), apierrors.IsNotFound(err):
 		return sandbox.NotFound, "name another one with --namespace"
 	case apierrors.IsForbidden(err), has("forbidden"):

@@ -22,7 +22,7 @@ func Test_Image_Volumes_Need_All_Nodes(t *testing.T) {
 		"containerd 2.0":                 {node("v1.35.4", "containerd://2.0.9"), false},
 		"2.10 is later than 2.1":         {node("v1.35.4", "containerd://2.10.0"), true},
 		"an old CRI-O":                   {node("v1.35.4", "cri-o://1.30.9"), false},
-		"a kubelet that has to be told":  {node("v1.34.9", "containerd://2.1.0"), false},
+		"a kubelet that needs a setting": {node("v1.34.9", "containerd://2.1.0"), false},
 		"another runtime":                {node("v1.35.4", "docker://28.0.1"), false},
 		"no version":                     {node("v1.35.4", "containerd://Unknown"), false},
 		"nothing":                        {`{"status":{}}`, false},

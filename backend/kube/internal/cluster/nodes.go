@@ -28,7 +28,7 @@ func (c *Cluster) FindRuntimeHandler(ctx context.Context, class string) (string,
 	case sandbox.Denied:
 		return unknownHandler, nil
 	case sandbox.NotFound:
-		return "", sandbox.Errorf(sandbox.NotFound, "the cluster has no runtime class %q", class).WithHint("'kubectl get runtimeclasses' lists what there is")
+		return "", sandbox.Errorf(sandbox.NotFound, "the cluster has no runtime class %q", class).WithHint("'kubectl get runtimeclasses' lists the classes")
 	default:
 		return found.Handler, err
 	}

@@ -351,7 +351,7 @@ func refusalError(k Kind, ready *metav1.Condition) error {
 	}
 	switch ready.Reason {
 	case "WarmPoolNotFound", "TemplateNotFound":
-		return fail(sandbox.NotFound, "'kubectl get sandboxwarmpools,sandboxtemplates' lists what there is")
+		return fail(sandbox.NotFound, "'kubectl get sandboxwarmpools,sandboxtemplates' lists the pools and templates")
 	case "InvalidMetadata", "EnvVarsInjectionRejected", "VolumeClaimTemplatesError":
 		return fail(sandbox.Invalid, "")
 	case "SandboxExpired", "ClaimExpired", "MultiplePods":

@@ -22,7 +22,7 @@ func (r *run) load(prg *goja.Program) error {
 func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 	f, ok := goja.AssertFunction(r.hooks.Get(o.Function))
 	if !ok {
-		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: "there is no function " + o.Function}
+		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: "unknown function " + o.Function}
 	}
 	v, err := f(goja.Undefined(), r.first, r.value(o.Argument), r.value(o.Options))
 	if err != nil {
