@@ -86,7 +86,7 @@ func (c *checks) amount(key string, n float64) {
 	}
 }
 
-// words wants texts of one line that are no flags.
+// words wants texts of one line that are not flags.
 func (c *checks) words(key string, words []string) {
 	if len(words) > maxArguments {
 		c.fail(key, "found %d, expected at most %d", len(words), maxArguments)

@@ -113,7 +113,7 @@ func (p *places) notFound(id string) *sandbox.Error {
 // cut keeps what a message repeats short.
 func cut(s string) string { return s[:min(len(s), 64)] }
 
-// oneOf lists what there is, or says none where nothing is.
+// oneOf lists names, or returns none if the list is empty.
 func oneOf(names []string, none string) string {
 	const most = 20
 	switch {

@@ -161,7 +161,7 @@ var badPackages = []struct{ name, text, want string }{
 	{"a temperature in a sandbox", `"sandbox": {"command": "claude"}, "options": {"temperature": 1}`, "f:2: options.temperature: found beside a sandbox, whose coding agent chooses it, expected none"},
 	{"thinking in a sandbox", `"sandbox": {"command": "claude"}, "options": {"thinking": {"type": "adaptive"}}`, "f:2: options.thinking: found beside a sandbox, whose coding agent chooses it, expected none"},
 	{"an effort in a sandbox", `"sandbox": {"command": "claude"}, "options": {"reasoning_effort": "high"}`, "f:2: options.reasoning_effort: found beside a sandbox, whose coding agent chooses it, expected none"},
-	{"an effort that nobody knows", `"options": {"reasoning_effort": "hgh"}`, `f:2: options.reasoning_effort: found "hgh", expected one of none, minimal, low, medium, high, xhigh, max (did you mean "high"?)`},
+	{"an unknown effort", `"options": {"reasoning_effort": "hgh"}`, `f:2: options.reasoning_effort: found "hgh", expected one of none, minimal, low, medium, high, xhigh, max (did you mean "high"?)`},
 	{"too warm", `"options": {"temperature": 3}`, "f:2: options.temperature: found 3, expected a number from 0 to 2"},
 	{"no server", `"mcp": {"servers": [{"tools": ["a"]}]}`, "f:2: mcp.servers[0]: found no server_id, expected the name of a file in mcps/"},
 	{"a server twice", "\"mcp\": {\"servers\": [{\"server_id\": \"s\"},\n{\"server_id\": \"s\"}]}", `f:3: mcp.servers[1].server_id: found "s" a second time, expected once`},

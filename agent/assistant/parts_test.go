@@ -49,7 +49,7 @@ func Test_A_Wrong_Server_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
 				t.Error(diff)
 			}
 			if strings.Contains(strings.Join(got, ""), "hunter2") {
-				t.Error("a value is told")
+				t.Error("a value is shown")
 			}
 		})
 	}

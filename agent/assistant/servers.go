@@ -229,7 +229,7 @@ func (l *loading) servers(dir string) map[string]tool.Server {
 			l.add(problems...)
 			out[id] = s
 		} else {
-			out[id] = tool.Server{ID: id} // it is there, and what is wrong was told
+			out[id] = tool.Server{ID: id} // the server exists, and its problems were reported
 		}
 	}
 	return out

@@ -13,7 +13,7 @@ type Protocol string
 
 // The protocols.
 const (
-	OpenAI    Protocol = "openai"    // Chat Completions, which nearly everybody speaks
+	OpenAI    Protocol = "openai"    // Chat Completions, which nearly every server supports
 	Responses Protocol = "responses" // OpenAI's Responses
 	Anthropic Protocol = "anthropic" // Messages
 )

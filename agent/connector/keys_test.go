@@ -115,7 +115,7 @@ func Test_The_Error_Of_A_Missing_Key_Names_Its_Place(t *testing.T) {
 				t.Errorf("got  %s (%s)\nwant %s (%s)", err, sandbox.HintOf(err), c.want, c.hint)
 			}
 			if strings.Contains(err.Error()+sandbox.HintOf(err), "hunter2") {
-				t.Errorf("the key is told: %v", err)
+				t.Errorf("the key is shown: %v", err)
 			}
 		})
 	}

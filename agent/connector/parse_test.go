@@ -138,7 +138,7 @@ var bad = []struct{ name, text, want, hint string }{
 	{"an address with a key", `{"type": "openai", "options": {"model": "m", "host": "https://a.b/v1?key=sk-hunter2"}}`, `f:1: options.host: found an address with a user, a query or a fragment, expected one without`, `a key belongs to "key", and is not written in this file`},
 	{"no tokens", `{"type": "openai", "options": {"model": "m", "max_tokens": 0}}`, `f:1: options.max_tokens: found 0, expected a whole number from 1 to 1099511627776`, ""},
 	{"tokens by half", `{"type": "openai", "options": {"model": "m", "max_tokens": 1.5}}`, `f:1: options.max_tokens: found 1.5, expected a whole number of at least 1`, ""},
-	{"an effort that nobody knows", `{"type": "openai", "options": {"model": "m", "reasoning_effort": "hgh"}}`, `f:1: options.reasoning_effort: found "hgh", expected one of none, minimal, low, medium, high, xhigh, max`, ""},
+	{"an unknown effort", `{"type": "openai", "options": {"model": "m", "reasoning_effort": "hgh"}}`, `f:1: options.reasoning_effort: found "hgh", expected one of none, minimal, low, medium, high, xhigh, max`, ""},
 	{"an empty effort", `{"type": "openai", "options": {"model": "m", "reasoning_effort": ""}}`, `f:1: options.reasoning_effort: found no text, expected one of none, minimal, low, medium, high, xhigh, max`, ""},
 	{"an effort for Anthropic", `{"type": "anthropic", "options": {"model": "m", "reasoning_effort": "high"}}`, `f:1: options.reasoning_effort: found it for a connector of type anthropic, whose API has none`, `write "thinking": {"type": "enabled", "budget_tokens": 4096}`},
 	{"thinking without a budget", "{\"type\": \"anthropic\", \"options\": {\"model\": \"m\",\n\"thinking\": {\"type\": \"enabled\"}}}", `f:2: options.thinking: found no budget_tokens beside the type enabled, expected how many tokens it may think for`, `write "budget_tokens": 4096, or the type adaptive for models that decide themselves`},
@@ -172,7 +172,7 @@ func Test_A_Wrong_Connector_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
 				t.Errorf("hint %q, want %q", problems[0].Hint, c.hint)
 			}
 			if strings.Contains(fmt.Sprint(problems), "hunter2") {
-				t.Errorf("a key is told: %v", problems)
+				t.Errorf("a key is shown: %v", problems)
 			}
 		})
 	}

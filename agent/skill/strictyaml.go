@@ -59,7 +59,7 @@ func (r reader) mapping(n *yaml.Node) []Problem {
 	return problems
 }
 
-// keys finds keys that stand twice or are no text.
+// keys finds keys that stand twice or are not text.
 func (r reader) keys(n *yaml.Node) []Problem {
 	var problems []Problem
 	seen := map[string]bool{}
@@ -77,7 +77,7 @@ func (r reader) keys(n *yaml.Node) []Problem {
 }
 
 // ambiguous finds what readers of YAML disagree about or expand: duplicate keys, keys
-// that are no text, aliases. A lenient reader skips it, too.
+// that are not text, aliases. A lenient reader skips it, too.
 func (r reader) ambiguous(root *yaml.Node) *Problem {
 	var found *Problem
 	each(root, func(n *yaml.Node) bool {

@@ -18,7 +18,7 @@ var allowedFields = []string{"allowed-tools", "compatibility", "description", "l
 // SKILL.md, belongs to. The skill is valid, see [Valid], when the reference validator
 // of the format finds nothing; three things are stricter: what goes past the bounds of
 // this package, a SKILL.md that is not UTF-8 or no regular file inside of dir, and keys
-// of YAML that are no text, or empty. Warnings are about what other readers may not take.
+// of YAML that are not text, or empty. Warnings are about what other readers may not take.
 func Validate(dir string) []Problem {
 	tree, problem := openGiven(dir)
 	if problem != nil {

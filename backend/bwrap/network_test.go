@@ -407,7 +407,7 @@ func Test_A_Placeholder_Elsewhere_Is_Refused_And_Reported(t *testing.T) {
 				t.Errorf("refused: %+v; %s", d, text(res))
 			}
 			if !strings.Contains(text(res), "TOKEN") {
-				t.Errorf("the client was told %s", text(res))
+				t.Errorf("the client received %s", text(res))
 			}
 		})
 	}

@@ -283,7 +283,7 @@ func Test_Sandboxes_May_Share_A_Tree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "f")); err == nil {
-		t.Error("applied although somebody works on it")
+		t.Error("applied although a command runs in it")
 	}
 	if err := b.Close(t.Context()); err != nil {
 		t.Fatal(err)

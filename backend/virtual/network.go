@@ -36,7 +36,7 @@ type network struct {
 	served sync.WaitGroup
 }
 
-// bundlePath is where the gateway would put the authorities to trust. Nobody looks there.
+// bundlePath is where the gateway would put the authorities to trust. No process reads it.
 const bundlePath = "/run/agent-sandbox/authorities.pem"
 
 // openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host

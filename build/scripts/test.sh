@@ -36,7 +36,7 @@ require=bwrap,claude,codex,network,virtual
 part="escape: a part of the catalogue that has each row on each backend; make test-all makes all attempts as all users"
 export AGENT_SANDBOX_NPM=$npm AGENT_SANDBOX_PROGRAMS=$scratch/programs
 
-# go_test WORD FLAGS...: requires WORD besides what is there, if it is not empty. That a test failed is in what it
+# go_test WORD FLAGS...: adds WORD to SANDBOX_REQUIRE, if it is not empty. That a test failed is in what it
 # prints, and the summary tells. The linters have vetted, with more than go test would.
 go_test() {
   local required=${SANDBOX_REQUIRE-$require${1:+,$1}}

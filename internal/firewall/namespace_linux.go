@@ -29,7 +29,7 @@ func inside(netns *os.File, fn func() error) error {
 }
 
 // apart runs fn on a thread that ends with it, so it may change what a thread has. It is
-// never the first thread, which cannot end, and which /proc/self shows to everybody.
+// never the first thread, which cannot end, and which /proc/self shows to every process.
 func apart(fn func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -68,7 +68,7 @@ func Test_Ranges_That_Cannot_Be_Trusted_Are_Not_Opened(t *testing.T) {
 		url  string
 		want string
 	}{
-		{"nobody answers", "http://127.0.0.1:1/", "connection refused"},
+		{"no answer", "http://127.0.0.1:1/", "connection refused"},
 		{"not a URL", "::", "missing protocol scheme"},
 		{"an error", github(t, http.StatusForbidden, `{"git":["20.0.0.0/24"]}`), "403 Forbidden"},
 		{"a redirect", github(t, http.StatusFound, ``), "302 Found"},

@@ -80,7 +80,7 @@ func ofFile(name string) string {
 	return filepath.Join(dir, "index")
 }
 
-// HiddenIn is Hidden for a file; it returns nothing if that does not exist or is no index.
+// HiddenIn is Hidden for a file; it returns nothing if that does not exist or is not an index.
 func HiddenIn(file string) []string {
 	if file == "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 )
 
 // Writable reports whether commands in a sandbox can create an entry at a path, which is absolute and clean, and whose
-// directories are no symbolic links. Nil: they can create none.
+// directories are not symbolic links. Nil: they can create none.
 type Writable func(path string) bool
 
 // Or returns a Writable for all that w or other is for.

@@ -59,7 +59,7 @@ func Test_Configuration_Is_Trusted_By_Its_Content(t *testing.T) {
 		t.Errorf("a second time it made %v, %v", made, err)
 	}
 	if l, err := r.Layer(trust); err != nil || l.Trusted || l.File != r.ConfigFile() {
-		t.Errorf("nobody trusts it: %+v, %v", l, err)
+		t.Errorf("it is not trusted: %+v, %v", l, err)
 	}
 	data, err := os.ReadFile(r.ConfigFile())
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # provision.sh HOST BRANCH DIR makes the worktree DIR of BRANCH in the repo-shelf of the repository that stands at HOST.
-# It can be run again and again, and leaves alone what is there. Words that matter go to stdout, warnings to stderr.
+# It can be run again and again, and leaves existing files alone. Words that matter go to stdout, warnings to stderr.
 set -eu
 host=$1 branch=$2 dir=$3
 shelf=/repo-shelf

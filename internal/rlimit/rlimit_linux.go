@@ -24,7 +24,7 @@ func Lower(pid, resource int, n uint64) error {
 // "|" runs a handler of the host with the dump as input, even at a limit of 0; only the value 1 stops it, which is
 // also too small for any file (core(5)). seccomp.Deny prevents that a command lowers it to 0.
 //
-// A plain user cannot raise a hard limit of 0, which stays: no file is written then, and a handler is told the limit.
+// A plain user cannot raise a hard limit of 0, which stays: no file is written then, and a handler gets the limit.
 func SuppressCore(pid int) error {
 	err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
 	if errors.Is(err, unix.EPERM) {

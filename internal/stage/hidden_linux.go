@@ -22,7 +22,7 @@ func (s *Stage) Hidden(changes []Change) ([]string, error) {
 	return names, nil
 }
 
-// hiddenIn returns nothing for what is no index, which git does not read either.
+// hiddenIn returns nothing for a file other than an index, which git does not read either.
 func hiddenIn(t *tree.Tree, path string) []string {
 	f, err := t.Opened(path)
 	if err != nil {

@@ -121,7 +121,7 @@ const (
 )
 
 // epoch is an owner's mark: the holder of the mark that a part of a tree carries may
-// change that part where it is; everybody else copies it first. Marks are compared by
+// change that part where it is; any other tree copies it first. Marks are compared by
 // address, so that no two trees of one process ever share one.
 type epoch struct{ _ byte }
 

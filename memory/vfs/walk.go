@@ -29,7 +29,7 @@ const (
 type place struct {
 	dir   *inode // the directory of the last component
 	name  string // the last component, if it is plain
-	node  *inode // what is there, or nil
+	node  *inode // the file at the path, or nil
 	tail  bool   // slashes follow, so that it must be a directory
 	long  bool   // the name is longer than a name may be
 	final final

@@ -116,7 +116,7 @@ func Test_Diagnose_Names_The_Layer(t *testing.T) {
 		{"no pidfd_getfd", func(f *facts) { f.getfd, f.release = unix.ENOSYS, "5.4.0" }, "guard of sockets", "5.4.0", "Linux 5.6"},
 		{"pidfd_getfd refused", func(f *facts) { f.getfd = unix.EPERM }, "guard of sockets", "refused", "pidfd_getfd(2)"},
 		{"yama that trusts administrators only", func(f *facts) { f.yama = 2 }, "guard of sockets", "ptrace_scope is 2", "ptrace_scope=1"},
-		{"yama that trusts nobody", func(f *facts) { f.yama, f.caps = 3, 1<<41-1 }, "guard of sockets", "ptrace_scope is 3", "reboot"},
+		{"yama without any tracer", func(f *facts) { f.yama, f.caps = 3, 1<<41-1 }, "guard of sockets", "ptrace_scope is 3", "reboot"},
 		{"a memory limit without cgroups", func(f *facts) { f.controllers["memory"] = "no memory cgroup here can be written" }, "limits.memory", "no memory cgroup", "systemd-run"},
 	}
 	for _, tt := range tests {

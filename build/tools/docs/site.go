@@ -141,7 +141,7 @@ type site struct {
 	broken   []string
 }
 
-// link returns the address within the site of a destination in page p, and copies files that are no pages.
+// link returns the address within the site of a destination in page p, and copies files that are not pages.
 func (s *site) link(p *page, destination string) (string, error) {
 	if strings.Contains(destination, "://") || strings.HasPrefix(destination, "mailto:") {
 		return destination, nil

@@ -72,7 +72,7 @@ func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task
 }
 
 // arguments is the command line. --verbose is demanded by stream-json; the prompts are not here, because an argument has
-// at most 128 KiB and everybody inside sees it.
+// at most 128 KiB and every process inside sees it.
 func arguments(task executor.Task, set executor.Values, mode string) []string {
 	args := task.Program
 	if len(args) == 0 {

@@ -40,7 +40,7 @@ func Test_Outcomes(t *testing.T) {
 		{"a failure that it tells in words for its makers", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] result_type=user"]}`, event.Failed, "Claude Code stopped in the middle of its work and did not say why"},
 		{"a failure that it tells in both", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] x","disk full"]}`, event.Failed, "disk full"},
 		{"an error while it ran", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`, event.Failed, "No conversation found"},
-		{"a subtype that nobody knows", `{"type":"result","subtype":"perfect"}`, event.Failed, ""},
+		{"an unknown subtype", `{"type":"result","subtype":"perfect"}`, event.Failed, ""},
 		{"is_error of a wrong type", `{"type":"result","subtype":"success","is_error":"true","result":"x"}`, event.Failed, "x"},
 		{"a turn that began and did not end", ended + "\n" + start, event.NoResult, "the stream ended without a result"},
 		{"an exit status of 0 is no result", `{"exit":0,"stderr":""}`, event.NoResult, "the stream ended without a result"},

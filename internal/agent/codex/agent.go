@@ -15,7 +15,7 @@ import (
 )
 
 // Agent runs Codex. Its prompt goes through stdin, all else into the configuration file of its home, which is written anew
-// for each run: arguments are seen by everybody inside, and have at most 128 KiB. The zero value is ready.
+// for each run: every process inside sees arguments, and have at most 128 KiB. The zero value is ready.
 type Agent struct{}
 
 // Name implements [executor.Executor].

@@ -157,7 +157,7 @@ func Test_Invalid_Messages_Get_An_Error_Reply(t *testing.T) {
 		{"an ID that is none", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, -32600},
 		{"a method that is no text", `{"jsonrpc":"2.0","id":1,"method":7}`, nil, -32600},
 		{"an empty array", `[]`, nil, -32600},
-		{"a method that nobody knows", `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, 1.0, -32601},
+		{"an unknown method", `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, 1.0, -32601},
 		{"an empty method", `{"jsonrpc":"2.0","id":1,"method":""}`, 1.0, -32601},
 		{"initialize without a version", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, 1.0, -32602},
 		{"a call without a name", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, 1.0, -32602},

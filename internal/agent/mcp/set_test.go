@@ -171,8 +171,8 @@ func Test_A_Failed_Opening_Gives_The_Reason(t *testing.T) {
 		{"a schema that is none", tool.Server{ID: "s", Command: server("shapeless")}, sandbox.Unavailable, "the schema of a"},
 		{"an odd url", tool.Server{ID: "s", URL: "ftp://x/"}, sandbox.Invalid, "url: expected http"},
 		{"credentials in a url", tool.Server{ID: "s", URL: "http://user:sk-canary@127.0.0.1:1/"}, sandbox.Invalid, "url: expected http"},
-		{"nobody at a url with a key", tool.Server{ID: "s", URL: "http://127.0.0.1:1/?key=sk-canary"}, sandbox.Unavailable, "http://127.0.0.1:1/?..."},
-		{"nobody at a url", tool.Server{ID: "s", URL: "http://127.0.0.1:1/"}, sandbox.Unavailable, "server s: "},
+		{"no server at a url with a key", tool.Server{ID: "s", URL: "http://127.0.0.1:1/?key=sk-canary"}, sandbox.Unavailable, "http://127.0.0.1:1/?..."},
+		{"no server at a url", tool.Server{ID: "s", URL: "http://127.0.0.1:1/"}, sandbox.Unavailable, "server s: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -321,7 +321,7 @@ func Test_Tools_That_Come_Later_Are_Listed(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("nobody noticed")
+			t.Fatal("the end was not noticed")
 		}
 	}
 	if r := call(t, set, "s__grown", "{}"); r.Text() != "grown" {
@@ -360,7 +360,7 @@ func Test_Close_Leaves_No_Process(t *testing.T) {
 			}()
 			set.Close()
 			if err := <-done; err == nil {
-				t.Error("a call to nobody succeeds")
+				t.Error("a call without a server succeeds")
 			}
 			for _, text := range pids {
 				pid, err := strconv.Atoi(text)

@@ -44,7 +44,7 @@ func newSkillList(a *console.App) *cobra.Command {
 		Use:   "list [flags]",
 		Short: "list the skills of this project and of the home",
 		Long: `What is wrong with a skill, and which one is hidden behind another of its name, is
-said on stderr. With --prompt, what a model is told of the skills: names and
+said on stderr. With --prompt, what a model sees of the skills: names and
 descriptions only.`,
 		Example: "agent-sandbox skill list\nagent-sandbox skill list --json | jq -r '.skills[].name'",
 		Args: func(cmd *cobra.Command, args []string) error {

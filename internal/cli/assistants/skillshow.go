@@ -13,7 +13,7 @@ func newSkillShow(a *console.App) *cobra.Command {
 		Use:   "show [flags] NAME|PATH",
 		Short: "show a skill: its frontmatter, instructions and files",
 		Long: `An argument with a slash, or . or .., is a PATH: a directory or a SKILL.md. Any other
-is the NAME of a skill that 'skill list' finds. With --prompt, what a model is told
+is the NAME of a skill that 'skill list' finds. With --prompt, what a model sees
 when it uses the skill.`,
 		Example: "agent-sandbox skill show code-review\nagent-sandbox skill show ./skills/deploy\nagent-sandbox skill show --prompt code-review",
 		Args: func(cmd *cobra.Command, args []string) error {

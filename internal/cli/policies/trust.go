@@ -31,7 +31,7 @@ func NewTrust(a *console.App) *cobra.Command {
 		Use:   "trust [flags] [FILE|DIR]",
 		Short: "trust a project's configuration, a Dockerfile or an assistant",
 		Long: `A project's .agent-sandbox.json can only tighten the sandbox, because it may come
-with a repository that nobody has read. This shows the file and what it would
+with a repository of others. This shows the file and what it would
 open, asks, and remembers its exact content: any change takes the trust away.
 The same is true of .agent-sandbox/config.json, and of .agent-sandbox/Dockerfile
 with what lies beside it, whose steps 'build' runs; they are named as FILE. An

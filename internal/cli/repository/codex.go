@@ -32,7 +32,7 @@ credentials are copied anew each time.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&auth, "auth", false, "copy this host's credentials (auth.json, profile.json) into it, too")
-	cmd.Flags().BoolVar(&force, "force", false, "replace what is there")
+	cmd.Flags().BoolVar(&force, "force", false, "replace existing files")
 	cmd.Flags().StringVar(&baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
 	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }

@@ -36,7 +36,7 @@ type memoryReport struct {
 // finish applies the changes, or only lists them; nil when there are none in memory.
 func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 	if m.workspace == nil {
-		return nil, nil //nolint:nilnil // nothing to report is no error
+		return nil, nil //nolint:nilnil // nothing to report is not an error
 	}
 	list, err := m.workspace.Changes()
 	if err != nil || !apply {

@@ -242,7 +242,7 @@ func Test_Ports_Reach_Servers_On_Loopback(t *testing.T) {
 		}
 	}
 	if _, err := l.ports.Dial(t.Context(), 8002); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("a port where nobody listens: %v", err)
+		t.Errorf("a port without a listener: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

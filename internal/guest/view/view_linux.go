@@ -25,7 +25,7 @@ type view struct {
 	lower, upper, work string // a kernel overlay
 	bind               string // or a copy
 	target             string
-	parent             string   // whose death is ours; empty: nobody's
+	parent             string   // whose death is ours; empty: none
 	command            []string // what then runs; empty to only try
 }
 

@@ -46,7 +46,7 @@ func (u *upload) start() {
 		if u.err = err; !isFault(err) {
 			u.err = failed(codeRead, "Failed to open/read local data from file/application")
 		}
-		_ = u.c.Close() // Nobody will answer what is not sent.
+		_ = u.c.Close() // The server does not answer what is not sent.
 		close(u.end)
 		return
 	}

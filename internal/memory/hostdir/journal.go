@@ -207,7 +207,7 @@ func (j *journal) resume(root *os.Root) (finished []string, err error) {
 	if mine, err := j.hold(syscall.LOCK_EX | syscall.LOCK_NB); !mine || err != nil {
 		return nil, err
 	}
-	if err := j.read(); errors.Is(err, fs.ErrNotExist) { // Somebody has done it meanwhile.
+	if err := j.read(); errors.Is(err, fs.ErrNotExist) { // Another process has done it.
 		return nil, j.end()
 	} else if err != nil {
 		return nil, errors.Join(err, j.lock.Close())

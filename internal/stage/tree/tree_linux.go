@@ -24,7 +24,7 @@ func Open(name string, own bool) (*Tree, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Open(name, flags, 0)
 	if own && errors.Is(err, unix.EACCES) {
-		// Only we can write to its parent, so no one can exchange it for a link.
+		// Only we can write to its parent, so no other user can exchange it for a link.
 		if err = os.Chmod(name, 0o700); err == nil {
 			fd, err = unix.Open(name, flags, 0)
 		}

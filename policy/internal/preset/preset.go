@@ -4,7 +4,7 @@ package preset
 
 import "slices"
 
-// Leaves lists the presets that are no groups, in the order in which they are applied.
+// Leaves lists the presets other than groups, in the order in which they are applied.
 func Leaves() []string { return slices.Clone(leaves) }
 
 // group returns the presets that another stands for, or nil.
@@ -18,7 +18,7 @@ func group(name string) []string {
 	return nil
 }
 
-// leaves are the presets that are no groups, in the order in which they are applied.
+// leaves are the presets other than groups, in the order in which they are applied.
 var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
 
 // Names returns the names of all presets, sorted.

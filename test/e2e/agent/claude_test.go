@@ -111,7 +111,7 @@ func Test_Claude_Code_Goes_On_With_A_Session(t *testing.T) {
 	asked := m.Asked()
 	last := string(asked[len(asked)-1])
 	if !strings.Contains(last, "FIRST-CANARY") || !strings.Contains(last, "I will remember.") || strings.Contains(last, "NOT-TOLD-TWICE") {
-		t.Errorf("the model was told %s", last)
+		t.Errorf("the model received %s", last)
 	}
 	again.Resume = "00000000-0000-4000-8000-000000000000"
 	if r := p.run(t.Context(), t, claude.Agent{}, again); r.OK() || !strings.Contains(r.Error, "No conversation found") {

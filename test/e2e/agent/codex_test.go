@@ -58,6 +58,6 @@ func Test_Codex_Works_Without_A_Network(t *testing.T) {
 	}
 	asked := m.Asked()
 	if last := string(asked[len(asked)-1]); !strings.Contains(last, "And now?") || !strings.Contains(last, "HISTORY-CANARY") {
-		t.Errorf("the model was told %.3000s", last)
+		t.Errorf("the model received %.3000s", last)
 	}
 }

@@ -31,7 +31,7 @@ func Test_A_Create_Hook_Chooses_Prompts_And_Locale(t *testing.T) {
 		t.Fatalf("%+v %s", answer, answer.Data)
 	}
 	if first := string(m.Asked()[0]); !strings.Contains(first, "FESTIVE-CANARY") || strings.Contains(first, "USUAL-CANARY") {
-		t.Errorf("the model was told %s", first)
+		t.Errorf("the model received %s", first)
 	}
 }
 

@@ -63,7 +63,7 @@ func Test_An_Error_In_Next_Is_Reported_And_The_Answer_Stands(t *testing.T) {
 		told = told || e.Kind == event.NoticeGiven && e.Notice.Kind == event.NoticeError && strings.Contains(e.Notice.Text, "Next hook failed")
 	}
 	if !told {
-		t.Error("nobody was told")
+		t.Error("the event was not reported")
 	}
 }
 

@@ -164,7 +164,7 @@ func worksWithoutAKey(t *testing.T, backend string) {
 				t.Errorf("the tool of the server says %q", got)
 			}
 			if got, err := os.ReadFile(notes); string(got) != `told {"say":"hello"}` {
-				t.Errorf("the server was told %q, %v", got, err)
+				t.Errorf("the server received %q, %v", got, err)
 			}
 			if keys := m.Keys(); len(keys) != 1 || keys[0] != realKey {
 				t.Errorf("the model saw the keys %q", keys)
@@ -174,7 +174,7 @@ func worksWithoutAKey(t *testing.T, backend string) {
 				t.Error("the model was not told of the skill")
 			}
 			if strings.Contains(first, "untold") {
-				t.Error("the model was told of a tool that the assistant does not list")
+				t.Error("the model received a tool that the assistant does not list")
 			}
 			a.booked(t, 1)
 			a.arrived(t, "made.txt", "made")
@@ -184,7 +184,7 @@ func worksWithoutAKey(t *testing.T, backend string) {
 			}
 			asked := m.Asked()
 			if last := string(asked[len(asked)-1]); !strings.Contains(last, "All done.") || !strings.Contains(last, "And now?") {
-				t.Errorf("the model was told %.3000s", last)
+				t.Errorf("the model received %.3000s", last)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func (s *Server) Check(t *testing.T) {
 		t.Error(f)
 	}
 	if s.calls == 0 {
-		t.Error("nobody asked the model anything")
+		t.Error("the model got no request")
 	}
 }
 

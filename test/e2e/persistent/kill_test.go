@@ -102,7 +102,7 @@ func (p *place) halfway(r *rand.Rand, most time.Duration, what string, do func(*
 
 func kill(pid int) error {
 	if pid == 0 {
-		return fmt.Errorf("there is nobody to kill")
+		return fmt.Errorf("there is no process to kill")
 	}
 	return unix.Kill(pid, unix.SIGKILL)
 }

@@ -87,7 +87,7 @@ func settleSnapshots(t *testing.T, o *owning, args []string, round int) ([]int, 
 		there[s.Name] = true
 		if _, ok := o.snapshots[s.Name]; !ok {
 			if args[0] != "snapshot" || s.Name != args[2] {
-				return nil, fmt.Errorf("a snapshot %s that nobody made", s.Name)
+				return nil, fmt.Errorf("an unexpected snapshot %s", s.Name)
 			}
 			o.snapshots[s.Name] = round
 		}

@@ -53,7 +53,7 @@ func patchCommand() program.Description {
       --help                show this help and exit
   -v, --version             show the version and exit
 
-There is nobody to ask: questions get their default answer. Scripts of ed, -D and --merge
+Questions get their default answer, without a prompt. Scripts of ed, -D and --merge
 are not supported. The exit status is 0 when all hunks were applied, 1 when some were not,
 2 when something is wrong.`,
 		Run: runPatch,

@@ -87,7 +87,7 @@ func (d *ddJob) seekOutput() bool {
 	return true
 }
 
-// copy copies blocks until the end, or until there are enough. The error was told.
+// copy copies blocks until the end, or until there are enough. The error was reported.
 func (d *ddJob) copy() error {
 	buf := make([]byte, min(d.ibs, ddPiece))
 	left, blocks := int64(-1), d.count

@@ -16,7 +16,7 @@ func linkCommand() program.Description {
 func unlinkCommand() program.Description {
 	return program.Description{
 		Name: "unlink", Usage: "FILE\nOPTION",
-		Summary: "remove the name of a file that is no directory",
+		Summary: "remove the name of a file other than a directory",
 		Run:     runUnlink,
 	}
 }

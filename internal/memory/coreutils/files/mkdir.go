@@ -17,7 +17,7 @@ func mkdirCommand() program.Description {
 		Name: "mkdir", Usage: "[OPTION]... DIRECTORY...",
 		Summary: "make directories",
 		Help: `  -m, --mode=MODE  permissions as for chmod, instead of a=rwx less the umask
-  -p, --parents    make parents too; what exists is no error
+  -p, --parents    make parents too; an existing directory is not an error
   -v, --verbose    say what is made
   -Z, --context[=CONTEXT]  not supported here; ignored with a warning as on a kernel without it`,
 		Run: runMkdir,
@@ -120,7 +120,7 @@ func (d *dirMaker) create(name string) error {
 	bits, meant := d.mode.Apply(0o777, true, uint32(d.proc.Umask()))
 	first := bits
 	if meant&(filemode.SetuidBit|filemode.SetgidBit) != 0 || bits&filemode.StickyBit != 0 {
-		// Nobody else may write until the special bits are right.
+		// No other user may write until the special bits are right.
 		first &^= 0o022
 	}
 	if err := d.proc.FS().Mkdir(d.proc.Cred(), d.proc.Abs(name), filemode.FromBits(first&^(filemode.SetuidBit|filemode.SetgidBit))); err != nil {

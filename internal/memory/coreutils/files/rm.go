@@ -18,7 +18,7 @@ func rmCommand() program.Description {
 	return program.Description{
 		Name: "rm", Usage: "[OPTION]... [FILE]...",
 		Summary: "remove files, and directories with -r",
-		Help: `  -f, --force             what is not there is no error; never ask
+		Help: `  -f, --force             ignore missing files; never ask
   -i                      ask before each file
   -I                      ask once before more than three files, or before -r
       --interactive[=WHEN]  never, once (-I) or always (-i)

@@ -13,7 +13,7 @@ func rmdirCommand() program.Description {
 	return program.Description{
 		Name: "rmdir", Usage: "[OPTION]... DIRECTORY...",
 		Summary: "remove empty directories",
-		Help: `      --ignore-fail-on-non-empty  what is not empty is no error
+		Help: `      --ignore-fail-on-non-empty  a full directory is not an error
   -p, --parents                   also the directories above, as the path names them
   -v, --verbose                   say what is done`,
 		Run: runRmdir,

@@ -110,7 +110,7 @@ func (s *grepScan) fill() bool {
 	for {
 		if s.n+1 >= len(s.buf) {
 			more := max(len(s.buf), grepBlock)
-			if len(s.buf) > 0 && s.p.Reserve(more) != nil { // The first block is everybody's.
+			if len(s.buf) > 0 && s.p.Reserve(more) != nil { // All processes share the first block.
 				s.p.Warn("memory exhausted")
 				s.ended = syscall.ENOMEM
 				return false

@@ -17,7 +17,7 @@ import (
 func dfCommand() program.Description {
 	return program.Description{
 		Name: "df", Usage: "[OPTION]... [FILE]...",
-		Summary: "tell how much of the file system is used",
+		Summary: "show how much of the file system is used",
 		Help: `  -a, --all              accepted; there are no others
   -B, --block-size=SIZE  in units of SIZE
   -h, --human-readable   as 1.5K 234M

@@ -23,7 +23,7 @@ import (
 func duCommand() program.Description {
 	return program.Description{
 		Name: "du", Usage: "[OPTION]... [FILE]...\n[OPTION]... --files0-from=F",
-		Summary: "tell how much files and directories hold",
+		Summary: "show the size of files and directories",
 		Help: `  -0, --null             end lines with NUL
   -a, --all              files too, not only directories
       --apparent-size    sizes, not the blocks that are held

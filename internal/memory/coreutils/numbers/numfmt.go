@@ -28,7 +28,7 @@ func numfmtCommand() program.Description {
       --from-unit=N      a number counts N; 1 by default
       --grouping         groups of digits, in locales that have them
       --header[=N]       leave the first N lines as they are; 1 by default
-      --invalid=MODE     after what is no number: abort, fail, warn or ignore
+      --invalid=MODE     after an invalid number: abort, fail, warn or ignore
       --padding=N        write to the right of N columns; to the left if N is below 0
       --round=METHOD     up, down, from-zero, towards-zero or nearest
       --suffix=SUFFIX    write SUFFIX behind numbers, and read it

@@ -54,7 +54,7 @@ func (l *LineReader) Reset(in io.Reader) {
 	}
 }
 
-// fill reads more behind what is there. It returns false at the end.
+// fill appends more input to the buffer. It returns false at the end.
 func (l *LineReader) fill() bool {
 	if l.Ended != nil {
 		return false

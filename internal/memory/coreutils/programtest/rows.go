@@ -459,7 +459,7 @@ func ImportTree(t *testing.T, root string) *vfs.FS {
 		stamps = append(stamps, stamp{filepath.Dir(root), info.ModTime(), info.ModTime(), info.ModTime()})
 	}
 	for _, s := range stamps {
-		clock = func() time.Time { return s.ctime } // Nobody sets the time of a change but the clock.
+		clock = func() time.Time { return s.ctime } // Only the clock sets the time of a change.
 		must(f.Chtimes(c, s.path, s.atime, s.mtime, false))
 	}
 	clock = time.Now

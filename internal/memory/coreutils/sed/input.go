@@ -34,7 +34,7 @@ type sedInput struct {
 	temp   string
 }
 
-// readLine takes the next line into the pattern space; more adds it to what is there. It returns
+// readLine takes the next line into the pattern space; more appends it. It returns
 // false at the end of all files.
 func (s *sed) readLine(more bool) bool {
 	s.flushAppends()
