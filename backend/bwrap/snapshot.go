@@ -23,7 +23,7 @@ const (
 func (i *instance) snapshots() (stage.Snapshots, error) {
 	switch {
 	case i.spec.Stage == "":
-		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "its commands write to the workspace itself, of which there are no snapshots").
+		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "no snapshots: its commands write to the workspace itself").
 			WithHint("create it with --stage")
 	case i.spec.State == "":
 		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "only a persistent sandbox has snapshots").

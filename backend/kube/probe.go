@@ -165,7 +165,7 @@ func (d *Driver) findHoles(ctx context.Context) (found []string, err error) {
 func (i *instance) startServer(ctx context.Context) (string, error) {
 	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool { return pod.Status.PodIP != "" })
 	if pod == nil {
-		return "", sandbox.Errorf(sandbox.Unavailable, "the cluster does not tell the address of a pod that runs")
+		return "", sandbox.Errorf(sandbox.Unavailable, "the cluster does not report the address of a running pod")
 	}
 	_, err := i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", listenScript}}, sandbox.Stdio{})
 	return pod.Status.PodIP, err

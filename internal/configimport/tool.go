@@ -53,7 +53,7 @@ func Guess(file string, data []byte) (Tool, error) {
 	if len(found) > 1 {
 		why = "it has keys of more than one of them"
 	}
-	return "", sandbox.Errorf(sandbox.Invalid, "%s: cannot tell whether these are settings of claude, srt or fence: %s", jsonc.OneLine(file), why).
+	return "", sandbox.Errorf(sandbox.Invalid, "%s: expected settings of claude, srt or fence: %s", jsonc.OneLine(file), why).
 		WithHint("pass --from claude, --from srt or --from fence")
 }
 

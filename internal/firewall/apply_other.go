@@ -20,6 +20,6 @@ func Close(*os.File) error { return Check() }
 
 // Check is Unavailable.
 func Check() error {
-	return sandbox.Errorf(sandbox.Unavailable, "firewall: there are no network namespaces on this system").
+	return sandbox.Errorf(sandbox.Unavailable, "firewall: this system has no network namespaces").
 		WithHint("use the allow-list (--allow HOST)")
 }

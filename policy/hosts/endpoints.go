@@ -30,7 +30,7 @@ func (r *Rules) Endpoints() ([]Endpoint, error) {
 		case u.every, u.suffix != "":
 			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: the addresses of all subdomains cannot be known", Quote(u.text)).WithHint(hint)
 		case u.isRequestRule(), u.scheme == httpOnly, u.scheme == tlsOnly:
-			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: only the proxy sees what is spoken", Quote(u.text)).WithHint(hint)
+			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: only the proxy can check the protocol", Quote(u.text)).WithHint(hint)
 		}
 		e := Endpoint{Rule: u.text, Host: Host{name: u.name}, Range: u.prefix}
 		if u.prefix.IsValid() && u.prefix.IsSingleIP() {

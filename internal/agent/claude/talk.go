@@ -123,7 +123,7 @@ func answer(s *executor.Session, id string, body any) {
 	var r response
 	r.Type, r.Response.Subtype, r.Response.ID, r.Response.Response = "control_response", "success", id, body
 	line, err := json.Marshal(r)
-	if err != nil { // a server's answer that is no JSON
+	if err != nil { // a server's answer that is not JSON
 		refuse(s, id, "the answer is malformed")
 		return
 	}

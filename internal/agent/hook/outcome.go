@@ -148,7 +148,7 @@ func anyOf(keys map[string]json.RawMessage, names ...string) bool {
 
 func (r reader) unknown(key, known string) error {
 	err := sandbox.Errorf(sandbox.Invalid, "%s returned %q, which means nothing", r.hook, protocol.Clip(key, 100)).
-		WithHint("it may return %s; put what is your own into metadata", known)
+		WithHint("it may return %s; put other values into metadata", known)
 	err.Op = opOf(r.hook)
 	return err
 }

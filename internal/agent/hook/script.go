@@ -73,7 +73,7 @@ func (s *Script) Next(ctx context.Context, r *Request, p Payload) (*Replied, err
 	}
 	argument, err := json.Marshal(wire)
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Invalid, "the payload is no JSON: %w", err)
+		return nil, sandbox.Errorf(sandbox.Invalid, "invalid payload; expected JSON: %w", err)
 	}
 	raw, err := s.run(ctx, r, in.hook, argument)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 		options = json.RawMessage("{}")
 	}
 	if !json.Valid(options) {
-		return nil, fail(sandbox.Invalid, "the request's options are no JSON")
+		return nil, fail(sandbox.Invalid, "invalid options of the request; expected JSON")
 	}
 	h := &hosted{r: r, calls: l.Calls, wait: l.Wait}
 	raw, err := s.engine.machine.Run(ctx, h, protocol.RunOrder{

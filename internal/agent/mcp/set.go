@@ -135,7 +135,7 @@ func (s *Set) List(ctx context.Context) ([]tool.Tool, error) {
 // Unavailable: its server has ended or broke the protocol; the next call starts it again, a few times a minute.
 func (s *Set) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
 	if len(arguments) > 0 && !json.Valid(arguments) {
-		return tool.Result{}, sandbox.Errorf(sandbox.Invalid, "the arguments of %.200s are no JSON", name)
+		return tool.Result{}, sandbox.Errorf(sandbox.Invalid, "invalid arguments of %.200q; expected JSON", name)
 	}
 	for _, one := range s.servers {
 		bare, ok := strings.CutPrefix(name, one.ID+separator)

@@ -62,10 +62,10 @@ func (s *Store) failed(err error) error {
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
-		return sandbox.Errorf(sandbox.Exhausted, "%s: the disk is full: %w", name, err).WithHint("make room, and try again; what is in it is whole")
+		return sandbox.Errorf(sandbox.Exhausted, "%s: the disk is full: %w", name, err).WithHint("make room, and try again; its content is intact")
 	case sqlite3.SQLITE_IOERR:
 		return sandbox.Errorf(sandbox.Unavailable, "%s: the disk cannot be written or read: %w", name, err).
-			WithHint("see whether the disk is full or broken; what is in the store is whole")
+			WithHint("see whether the disk is full or broken; the store's content is intact")
 	case sqlite3.SQLITE_BUSY:
 		return sandbox.Errorf(sandbox.Timeout, "%s: other processes hold its lock: %w", name, err).WithHint("try again")
 	case sqlite3.SQLITE_INTERRUPT:
@@ -74,7 +74,7 @@ func (s *Store) failed(err error) error {
 		return sandbox.Errorf(sandbox.Invalid, "%s is not a database", name).WithHint("move it away, and a new one is made")
 	case sqlite3.SQLITE_CORRUPT:
 		return sandbox.Errorf(sandbox.Unavailable, "%s is damaged: %w", name, err).
-			WithHint("move it away, and a new one is made; 'sqlite3 FILE .recover' saves what is in it")
+			WithHint("move it away, and a new one is made; 'sqlite3 FILE .recover' saves its content")
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		return sandbox.Errorf(sandbox.Denied, "%s: %w", name, err).WithHint("make it writable")
 	case sqlite3.SQLITE_CANTOPEN:

@@ -134,7 +134,7 @@ func (m Memory) put(ctx context.Context, tx *sql.Tx, key string, value json.RawM
 	}
 	if keys > maxKeys || size > maxScoped {
 		return sandbox.Errorf(sandbox.Exhausted, "memory: %d keys with %d bytes; at most %d with %d are allowed", keys, size, maxKeys, maxScoped).
-			WithHint("delete what is not needed any more")
+			WithHint("delete keys that are not needed")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func findSkill(a *console.App, places *skillPlaces, arg string) (*skillDocument,
 	if strings.ContainsRune(arg, os.PathSeparator) || arg == "." || arg == ".." {
 		if s, d.Problems = skill.Load(arg); s == nil {
 			return nil, sandbox.Errorf(sandbox.Invalid, "%s", d.Problems[len(d.Problems)-1]).
-				WithHint("'agent-sandbox skill validate' tells all that is wrong")
+				WithHint("'agent-sandbox skill validate' lists all problems")
 		}
 	} else {
 		found, err := places.find(a)

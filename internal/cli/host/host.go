@@ -77,7 +77,7 @@ func WorkDir(cwd string) (string, error) {
 				WithHint("cd to a directory that exists, or name one with -C")
 		}
 		if err != nil {
-			return "", sandbox.Errorf(sandbox.NotFound, "cannot tell the working directory: %w", err)
+			return "", sandbox.Errorf(sandbox.NotFound, "cannot determine the working directory: %w", err)
 		}
 		dir = filepath.Join(wd, cwd)
 	}

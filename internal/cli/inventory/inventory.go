@@ -184,7 +184,7 @@ func (k Sandbox) Record(ctx context.Context) (persist.Record, error) {
 	another := err == nil && where.UID != "" && r.Cluster != nil && r.Cluster.UID != where.UID
 	if another || sandbox.CodeOf(err) == sandbox.NotFound {
 		return r, sandbox.Errorf(sandbox.NotFound, "sandbox %s is not in %s any more: %w", k.ID, placeText(where), ErrGone).
-			WithHint("'agent-sandbox destroy %s' removes what is left of it here", k.ID)
+			WithHint("'agent-sandbox destroy %s' removes its record on this host", k.ID)
 	}
 	return r, err
 }

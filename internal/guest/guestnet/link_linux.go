@@ -60,7 +60,7 @@ func (l *ProxyLink) Listener(ctx context.Context) (net.Listener, error) {
 		err = checkName(unix.Getsockname, fd, ProxyPort)
 	}
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Denied, "the sandbox handed over what is not its network: %w", err)
+		return nil, sandbox.Errorf(sandbox.Denied, "the sandbox passed an unexpected listener: %w", err)
 	}
 	got, err := net.FileListener(f)
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *ProxyLink) Listener(ctx context.Context) (net.Listener, error) {
 	tcp, ok := got.(*net.TCPListener)
 	if !ok {
 		_ = got.Close()
-		return nil, sandbox.Errorf(sandbox.Denied, "the sandbox handed over what is not its network: %T", got)
+		return nil, sandbox.Errorf(sandbox.Denied, "the sandbox passed an unexpected listener: %T", got)
 	}
 	return foreignListener{tcp}, nil
 }
@@ -162,7 +162,7 @@ func (l *PortLink) dial(ctx context.Context, port uint16) (int, error) {
 		if err == nil {
 			return fd, nil
 		}
-		err = sandbox.Errorf(sandbox.Denied, "the sandbox gave what is not its connection: %w", err)
+		err = sandbox.Errorf(sandbox.Denied, "the sandbox passed an unexpected connection: %w", err)
 	}
 	if fd >= 0 {
 		_ = unix.Close(fd)

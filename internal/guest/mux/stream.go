@@ -348,7 +348,7 @@ func (t *Stream) take(h head, r *bufio.Reader) error {
 	case t.closed:
 		p.free()
 	case len(p.data) > t.granted || t.ended:
-		return fmt.Errorf("%w: %d bytes for which there is no room", errProtocol, h.length)
+		return fmt.Errorf("%w: %d bytes exceed the window", errProtocol, h.length)
 	default:
 		t.granted -= len(p.data)
 		t.in.add(p)

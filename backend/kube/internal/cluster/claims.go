@@ -66,7 +66,7 @@ func (c *Cluster) DeleteClaim(ctx context.Context, claim *corev1.PersistentVolum
 // AwaitClaimGone waits until the cluster has removed a claim that is being deleted.
 func (c *Cluster) AwaitClaimGone(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, DeleteTime, sandbox.Errorf(sandbox.Timeout, "the cluster has not removed the volume claim %s in %s", claim.Name, DeleteTime).
-		WithHint("'kubectl describe pvc %s' tells who uses it", claim.Name))
+		WithHint("'kubectl describe pvc %s' shows the pods that use it", claim.Name))
 	defer cancel()
 	for {
 		now := &corev1.PersistentVolumeClaim{}
@@ -161,6 +161,6 @@ func unboundError(claim *corev1.PersistentVolumeClaim, e *corev1.Event) error {
 	if n := claim.Spec.StorageClassName; n != nil {
 		class = "storage class " + *n
 	}
-	return sandbox.Errorf(sandbox.Unavailable, "there is no volume of %s for the sandbox: %s: %s", Line(class), Line(e.Reason), Line(e.Message)).
+	return sandbox.Errorf(sandbox.Unavailable, "no volume of %s for the sandbox: %s: %s", Line(class), Line(e.Reason), Line(e.Message)).
 		WithHint("'kubectl get storageclass' shows those that there are; a provisioner has to run for it")
 }
