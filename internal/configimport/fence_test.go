@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_Settings_Of_Fence(t *testing.T) {
+func Test_Settings_Of_Fence_Become_A_Policy(t *testing.T) {
 	t.Parallel()
 	const none = `{"network":"none","filesystem":{"ro":["."]}}`
 	runRows(t, Fence, []importRow{

@@ -78,7 +78,7 @@ func Test_Hostile_Values_Come_Out_Escaped(t *testing.T) {
 	}
 }
 
-func Test_Guessing_The_Tool(t *testing.T) {
+func Test_The_Tool_Is_Recognized(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name, file, in string

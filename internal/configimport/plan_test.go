@@ -129,7 +129,7 @@ func Test_An_Imported_Policy_Forbids_What_The_Settings_Forbid(t *testing.T) {
 	}
 }
 
-func Test_Usual_Places(t *testing.T) {
+func Test_Settings_Are_Found_In_Usual_Places(t *testing.T) {
 	t.Parallel()
 	host := Host{Home: "/h", Dir: "/h/p", ConfigHome: "/c", List: func(string) []string { return []string{".hidden.json", "10.json", "x.txt"} }}
 	for _, row := range []struct {

@@ -2,7 +2,7 @@ package configimport
 
 import "testing"
 
-func Test_Settings_Of_SRT(t *testing.T) {
+func Test_Settings_Of_SRT_Become_A_Policy(t *testing.T) {
 	t.Parallel()
 	runRows(t, SRT, []importRow{
 		{"nothing is allowed", `{"network":{"allowedDomains":[],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":[],"denyWrite":[]}}`, `{"network":"none","filesystem":{"ro":["."]}}`, ""},

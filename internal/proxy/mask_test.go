@@ -8,7 +8,7 @@ import (
 
 const placeholder = "PLACEHOLDERplaceholder24"
 
-func Test_Conceal(t *testing.T) {
+func Test_Conceal_Replaces_Values(t *testing.T) {
 	b64 := base64.StdEncoding.EncodeToString
 	raw := base64.RawURLEncoding.EncodeToString
 	const value = `s3cr/et+va"l&ue=`
@@ -40,7 +40,7 @@ func Test_Conceal(t *testing.T) {
 	}
 }
 
-func Test_Holds(t *testing.T) {
+func Test_Values_Are_Found_In_Text_And_Base64(t *testing.T) {
 	b64 := base64.StdEncoding.EncodeToString
 	for _, row := range []struct {
 		name, text, value string

@@ -38,7 +38,7 @@ func script(t *testing.T, text string) (string, error) {
 	return output(t.Context(), &policy.Plan{}, []string{"/bin/sh", "-c", text}, []string{"PATH=/usr/bin:/bin"})
 }
 
-func Test_Programs(t *testing.T) {
+func Test_Programs_Print_Values(t *testing.T) {
 	for _, row := range []struct{ name, text, want, error string }{
 		{"what it prints is the value", "echo " + value, value + "\n", ""},
 		{"its stderr is not part of the value", "echo talk >&2; echo " + value, value + "\n", ""},

@@ -50,7 +50,7 @@ func wantError(t *testing.T, err error, code sandbox.Code, text string) {
 	}
 }
 
-func Test_Values(t *testing.T) {
+func Test_Values_Of_Secrets_Are_Checked(t *testing.T) {
 	for _, row := range []struct {
 		name, value string
 		code        sandbox.Code // empty: it is taken
@@ -120,7 +120,7 @@ func Test_Files_Are_Opened_Without_Links_And_Waiting(t *testing.T) {
 	}
 }
 
-func Test_Masked_Files(t *testing.T) {
+func Test_Masked_Files_Have_Placeholders(t *testing.T) {
 	const other = "another-value-2"
 	env := []string{"A=" + value, "B=" + other, "SHORT=1", "LONG=" + value + "-and-more"}
 	for _, row := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func Test_Host_Forms(t *testing.T) {
+func Test_Hosts_Are_Normalized(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, in, want string }{
 		{"a name", "example.com", "example.com"},
@@ -104,7 +104,7 @@ func Test_Hosts_That_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_Host_And_Port(t *testing.T) {
+func Test_Hosts_With_Ports_Are_Parsed(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		in   string
@@ -139,7 +139,7 @@ func Test_Host_And_Port(t *testing.T) {
 	}
 }
 
-func Test_Addresses_By_Class(t *testing.T) {
+func Test_Addresses_Are_Classified(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]class{
 		"8.8.8.8": public, "2606:4700::1111": public,

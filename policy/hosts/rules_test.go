@@ -129,7 +129,7 @@ func Test_Wide_Rules_With_Any_Do_Not_Open_Special_Addresses(t *testing.T) {
 	}
 }
 
-func Test_Special_Addresses(t *testing.T) {
+func Test_Rules_Refuse_Special_Addresses(t *testing.T) {
 	t.Parallel()
 	own := func(a netip.Addr) bool {
 		return a == netip.MustParseAddr("8.8.4.4") || a == netip.MustParseAddr("10.0.0.7")
@@ -182,7 +182,7 @@ func Test_Denied_Addresses_Of_Allowed_Names(t *testing.T) {
 	}
 }
 
-func Test_Rules_For_Requests(t *testing.T) {
+func Test_Rules_Match_Requests(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name, allow, deny string // rules separated by |

@@ -23,7 +23,7 @@ func said(id, text string) string {
 }
 
 // Y2: success is a subtype without is_error, and what has no result has its errors.
-func Test_Outcomes(t *testing.T) {
+func Test_Results_Have_Their_Outcome(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name, line string

@@ -155,7 +155,7 @@ func Test_Setup_Happens_Once_Before_The_First_Command(t *testing.T) {
 	}
 }
 
-func Test_Setup_Refuses(t *testing.T) {
+func Test_Setup_Refuses_Invalid_Options(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // closed below
 	if err != nil {
 		t.Fatal(err)
@@ -447,7 +447,7 @@ func Test_What_Was_Accepted_Outlives_Its_Listener(t *testing.T) {
 	}
 }
 
-func Test_Listening_Inside_Refuses(t *testing.T) {
+func Test_Listening_Inside_Refuses_Invalid_Addresses(t *testing.T) {
 	c, _ := guest(t)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()

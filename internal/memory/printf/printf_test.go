@@ -27,7 +27,7 @@ func (h *host) Locale() char.Locale                      { return h.locale }
 func (h *host) Time(format string, seconds int64) string { return fmt.Sprint(format, " ", seconds) }
 func (h *host) Assign(name, value string)                { h.assigned = name + "=" + value }
 
-func Test_Conversions(t *testing.T) {
+func Test_Printf_Converts_Arguments(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		format string
@@ -95,7 +95,7 @@ func Test_N_Assigns_The_Length(t *testing.T) {
 	}
 }
 
-func Test_Echo_Escapes(t *testing.T) {
+func Test_Echo_Expands_Escapes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		text, want string

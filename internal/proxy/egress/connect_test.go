@@ -280,7 +280,7 @@ func Test_Only_Checked_Addresses_Of_A_Name_Are_Tried(t *testing.T) {
 	}
 }
 
-func Test_SOCKS5(t *testing.T) {
+func Test_The_Proxy_Serves_SOCKS5(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, echo)
 	var p [2]byte
@@ -391,7 +391,7 @@ func Test_The_End_Of_Serve_Is_The_End_Of_Everything(t *testing.T) {
 	}
 }
 
-func Test_Through_Another_Proxy(t *testing.T) {
+func Test_The_Proxy_Connects_Through_Another_Proxy(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "ok.example")
 	plain := startWeb(t, "")
@@ -412,7 +412,7 @@ func Test_Through_Another_Proxy(t *testing.T) {
 	}
 }
 
-func Test_Curl(t *testing.T) {
+func Test_Curl_Uses_The_Proxy(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func Test_Environ(t *testing.T) {
+func Test_Environ_Names_The_Proxy(t *testing.T) {
 	t.Parallel()
 	const token = "a/b:c@d"
 	env := map[string]string{}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func Test_Plain_Requests(t *testing.T) {
+func Test_The_Proxy_Checks_Plain_Requests(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
 	b := newBed(t, network{Allow: []string{"ok.example:" + w.port, "GET http://api.example:" + w.port + "/repos/**", everywhere}})
@@ -275,7 +275,7 @@ func Test_Request_Rules_Hold_Inside_Tunnels(t *testing.T) {
 	}
 }
 
-func Test_The_Token(t *testing.T) {
+func Test_The_Proxy_Requires_Its_Token(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
 	host := "ok.example:" + w.port
@@ -327,7 +327,7 @@ func Test_A_Response_Is_Streamed(t *testing.T) {
 	}
 }
 
-func Test_WebSockets(t *testing.T) {
+func Test_The_Proxy_Passes_WebSockets(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "websocket" {

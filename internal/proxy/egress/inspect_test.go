@@ -39,7 +39,7 @@ func pemOf(w *web) []byte {
 	return []byte("-----BEGIN CERTIFICATE-----\n" + base64.StdEncoding.EncodeToString(c.Certificate[1]) + "\n-----END CERTIFICATE-----\n")
 }
 
-func Test_Rules_Inside_TLS(t *testing.T) {
+func Test_Rules_Apply_Inside_TLS(t *testing.T) {
 	t.Parallel()
 	b, w, c := inspected(t, []string{"GET https://HOST/repos/**"})
 	for _, row := range []struct {
