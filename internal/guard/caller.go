@@ -4,6 +4,7 @@ package guard
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,10 +32,12 @@ func (t target) credentials() (credentials, error) {
 		return c, unix.ESRCH
 	}
 	// A capability in another user namespace says nothing about files of this one.
-	own, err1 := os.Readlink("/proc/self/ns/user")
-	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", t.tid))
-	if err1 != nil || err2 != nil || own != its {
-		c.caps = 0
+	if c.caps != 0 {
+		own, err1 := os.Readlink("/proc/self/ns/user")
+		its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", t.tid))
+		if err1 != nil || err2 != nil || own != its {
+			c.caps = 0
+		}
 	}
 	return c, nil
 }
@@ -42,6 +45,9 @@ func (t target) credentials() (credentials, error) {
 // fileCapabilities are those that change what a process may do with files.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_FSETID | 1<<unix.CAP_LINUX_IMMUTABLE | 1<<unix.CAP_MKNOD
+
+// inspect is the capability to look at processes in proc(5), which the guard needs to find what a target names.
+const inspect = 1 << unix.CAP_SYS_PTRACE
 
 // ownCredentials returns those of this process. The leader of its threads can be one that has become another caller.
 func ownCredentials() (credentials, error) {
@@ -53,7 +59,7 @@ func ownCredentials() (credentials, error) {
 // credentialsIn reads the status file of a process directory (proc_pid_status(5)).
 func credentialsIn(dir string) (credentials, error) {
 	c := credentials{uid: -1, gid: -1}
-	data, err := os.ReadFile(dir + "/status")
+	data, err := readProc(dir+"/status", make([]byte, 8<<10))
 	if err != nil {
 		return c, err
 	}
@@ -91,6 +97,21 @@ func credentialsIn(dir string) (credentials, error) {
 	return c, nil
 }
 
+// readProc reads the beginning of a file of proc(5) into buf, which takes fewer calls than os.ReadFile.
+func readProc(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Read(fd, buf)
+		if !errors.Is(err, unix.EINTR) {
+			return buf[:max(n, 0)], err
+		}
+	}
+}
+
 // fileSystemID is the last of the real, effective, saved and file system ID.
 func fileSystemID(fields []string) (int, error) {
 	if len(fields) != 4 {
@@ -104,6 +125,8 @@ func fileSystemID(fields []string) (int, error) {
 type callers struct {
 	own     func() (credentials, error)
 	threads map[credentials]*caller
+	// separate: the threads have an umask of their own.
+	separate bool
 }
 
 // caller is a thread with the credentials of some commands.
@@ -122,6 +145,15 @@ func newCallers() *callers {
 	}
 }
 
+// separateUmask gives the calling thread an umask of its own if it may have one: profiles of containers refuse unshare(2).
+func (g *Guard) separateUmask() {
+	g.ownFS = unix.Unshare(unix.CLONE_FS) == nil
+	if own, err := g.callers.own(); err == nil {
+		g.umask = own.umask
+	}
+	g.callers.separate = g.ownFS
+}
+
 // run calls f with the rights of c, and waits for it. It is not for concurrent use.
 func (s *callers) run(c credentials, f func() error) error {
 	own, err := s.own()
@@ -133,18 +165,87 @@ func (s *callers) run(c credentials, f func() error) error {
 	if c == own {
 		return f()
 	}
+	if c.groups == own.groups {
+		return actAs(c, own, f)
+	}
 	thread := s.threads[c]
 	if thread == nil {
 		if len(s.threads) >= maxCallers {
 			return unix.EACCES
 		}
-		if thread, err = newCaller(c); err != nil {
+		if thread, err = s.newCaller(c); err != nil {
 			return unix.EACCES
 		}
 		s.threads[c] = thread
 	}
 	done := make(chan error)
 	thread.calls <- func() { done <- f() }
+	return <-done
+}
+
+// actAs calls f with the credentials c on the calling thread, whose own are own and whose groups are those of c.
+func actAs(c, own credentials, f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var before, during [2]unix.CapUserData
+	if err := unix.Capget(&header, &before[0]); err != nil {
+		return unix.EACCES
+	}
+	during = before
+	moved := c.uid != own.uid || c.gid != own.gid
+	for i := range during {
+		during[i].Effective = uint32(c.caps>>(32*i))&before[i].Permitted | uint32(uint64(inspect)>>(32*i))&before[i].Effective
+	}
+	defer func() {
+		if moved {
+			_ = setFileSystemIDs(own.uid, own.gid) // they were these
+		}
+		_ = unix.Capset(&header, &before[0]) // what was permitted is permitted still
+	}()
+	// The kernel takes capabilities from who stops being root for files, so they come last.
+	if moved {
+		if err := setFileSystemIDs(c.uid, c.gid); err != nil {
+			return err
+		}
+	}
+	if err := unix.Capset(&header, &during[0]); err != nil {
+		return unix.EACCES
+	}
+	return f()
+}
+
+// setFileSystemIDs sets those of the calling thread. setfsuid(2) reports no errors, but the ID that was.
+func setFileSystemIDs(uid, gid int) error {
+	_, _ = unix.SetfsgidRetGid(gid)
+	_, _ = unix.SetfsuidRetUid(uid)
+	gidNow, err1 := unix.SetfsgidRetGid(-1)
+	uidNow, err2 := unix.SetfsuidRetUid(-1)
+	if err1 != nil || err2 != nil || gidNow != gid || uidNow != uid {
+		return unix.EACCES
+	}
+	return nil
+}
+
+// runAside is run on a thread of its own, for a call that may wait for long. It is for concurrent use.
+func (s *callers) runAside(c credentials, f func() error) error {
+	own, err := s.own()
+	if err != nil {
+		return unix.EACCES
+	}
+	c.caps &= own.caps
+	c.umask = own.umask
+	if c == own {
+		return f()
+	}
+	done := make(chan error)
+	onOwnThread(func() {
+		if become(c) != nil {
+			done <- unix.EACCES
+			return
+		}
+		done <- f()
+	})
 	return <-done
 }
 
@@ -157,12 +258,15 @@ func (s *callers) close() {
 	clear(s.threads)
 }
 
-func newCaller(c credentials) (*caller, error) {
+func (s *callers) newCaller(c credentials) (*caller, error) {
 	thread := &caller{calls: make(chan func()), ended: make(chan struct{})}
 	ready := make(chan error)
 	onOwnThread(func() {
 		defer close(thread.ended)
 		err := become(c)
+		if err == nil && s.separate {
+			err = unix.Unshare(unix.CLONE_FS)
+		}
 		ready <- err
 		if err != nil {
 			return

@@ -117,19 +117,25 @@ func (g *Guard) connectAbstract(sock int, addr []byte, wanted func() bool) error
 
 // descriptor takes a copy of the target's descriptor (pidfd_getfd(2)).
 func (t target) descriptor(fd int) (int, error) {
-	pidfd, err := unix.PidfdOpen(t.tid, unix.PIDFD_THREAD)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.9: only whole processes
-		var tgid int
-		if tgid, err = t.process(); err == nil {
-			pidfd, err = unix.PidfdOpen(tgid, 0)
-		}
-	}
+	pidfd, err := t.pidfd(0)
 	if err != nil {
 		return -1, errnoOf(err)
 	}
 	defer unix.Close(pidfd)
 	got, err := unix.PidfdGetfd(pidfd, fd, 0)
 	return got, errnoOf(err)
+}
+
+// pidfd opens the target, or before Linux 6.9 its whole process.
+func (t target) pidfd(flags int) (int, error) {
+	pidfd, err := unix.PidfdOpen(t.tid, flags|unix.PIDFD_THREAD)
+	if errors.Is(err, unix.EINVAL) {
+		var tgid int
+		if tgid, err = t.process(); err == nil {
+			pidfd, err = unix.PidfdOpen(tgid, flags)
+		}
+	}
+	return pidfd, err
 }
 
 // process returns the PID of the thread's process.

@@ -23,6 +23,10 @@ type Guard struct {
 	callers  *callers       // and these
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
+	fifos    fifos          // that targets wait to open
+	ownFS    bool           // threads that perform calls have an umask of their own
+	umask    uint32         // of this process, when they have not
+	refusals []Refusal      // of the call that Serve decides about
 	standing bool           // Standing has returned true; used by Serve alone
 	events   []Event        // that Serve watches
 	ended    bool           // Serve is to end
@@ -70,6 +74,8 @@ func (g *Guard) Watch(at func(dir string) string) {
 // add further events.
 func (g *Guard) Serve(l *Listener, events ...Event) {
 	g.listener, g.events = l, events
+	runtime.LockOSThread() // never unlocked: the thread has an umask of its own, and ends with the goroutine
+	g.separateUmask()
 	var fds []unix.PollFd
 	asked := int32(l.file.Fd())
 	for !g.ended {
@@ -116,6 +122,7 @@ func (g *Guard) Close() {
 	g.inspect() // no process is left that could create a name
 	g.sockets.abort()
 	g.calls.Wait()
+	g.fifos.abort()
 	g.callers.close()
 	_ = g.listener.Close() // last: connects under way answer through it
 }
@@ -143,7 +150,8 @@ func (g *Guard) answer(n notification) {
 		return
 	}
 	seen := &reading{target: t}
-	err := g.decide(n, seen, call)
+	err := g.decideAs(n, seen, call)
+	g.report()
 	if !g.listener.valid(n.id) {
 		return
 	}
@@ -168,22 +176,38 @@ func (g *Guard) answer(n notification) {
 	}
 }
 
+// decideAs decides about a call, and performs it if it makes an entry. Both happen with the rights of the target: a guard
+// that has more must not use them for what a command names.
+func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
+	how := openFlags(n, call)
+	switch {
+	case call.how:
+		return unix.ENOSYS // its flags are in memory, where they can change
+	case call.op == opOpen && !how.creates():
+		g.observeOpen(n, t.target, call, how)
+		return errUntouched
+	}
+	c, err := t.credentials()
+	if err != nil {
+		return err
+	}
+	return g.callers.run(c, func() error { return g.decide(n, t, c, call) })
+}
+
+// report reports the refusals of the call that was decided about.
+func (g *Guard) report() {
+	for _, r := range g.refusals {
+		g.o.Refused(r)
+	}
+	g.refusals = g.refusals[:0]
+}
+
 // decide returns nil to let the kernel go on, or the error number to return.
-func (g *Guard) decide(n notification, t *reading, call entryCall) error {
+func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall) error {
 	if call.op == opBind {
 		return g.decideBind(n, t)
 	}
-	var how openHow
-	if call.op == opOpen {
-		var err error
-		if how, err = openFlags(n, t.target, call); err != nil {
-			return err
-		}
-		if !how.creates() && !call.how { // openat2's flags are in memory, where they can change
-			g.observeOpen(n, t.target, call, how)
-			return errUntouched
-		}
-	}
+	how := openFlags(n, call)
 	path, err := t.path(n.args[call.path])
 	if err != nil {
 		return errnoOf(err)
@@ -202,12 +226,16 @@ func (g *Guard) decide(n notification, t *reading, call entryCall) error {
 	switch {
 	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
-	case call.op != opRemove:
-		err := g.decideEntry(call.op, e)
-		if err == nil && g.rules.delicate(e.name) {
-			err = g.perform(n, t, call, e)
+	case call.op == opOpen:
+		if err := g.decideEntry(call.op, e); err != nil {
+			return err
 		}
-		return err
+		return g.performOpen(n, t.target, c, how, uint32(n.args[call.mode]), e)
+	case call.op != opRemove:
+		if err := g.decideEntry(call.op, e); err != nil {
+			return err
+		}
+		return g.perform(n, t, c, call, e)
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(call.op, e.String(), unix.EROFS)
 	}
@@ -247,8 +275,12 @@ func (g *Guard) decideBind(n notification, t *reading) error {
 // decideEntry decides about an entry that a call would create.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
+	case e.name == "" && op == opOpen:
+		return unix.EISDIR
+	case e.name == "" && op == opBind:
+		return unix.EADDRINUSE
 	case e.name == "":
-		return nil // "/", "." or "..": exists, the kernel says so
+		return unix.EEXIST
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
 	case op.onlyMakes() && existsAt(e.dir, e.name):
@@ -271,22 +303,34 @@ func (g *Guard) makesRepo(e entry) bool {
 	if !g.rules.reposRefused(e.path) {
 		return false
 	}
-	switch name := strings.ToLower(e.name); name {
+	name := strings.ToLower(e.name)
+	switch name {
 	case ".git":
 		return true
-	case "commondir":
-		// It redirects even a repository that is complete.
-		return existsAt(e.dir, "HEAD") && !existsAt(e.dir, "commondir")
-	case "head", "objects", "refs":
-		return !isRepository(e.dir, "") && isRepository(e.dir, name)
+	case "commondir", "head", "objects", "refs":
+	default:
+		return false
 	}
-	return false
+	found := map[string]bool{}
+	for _, part := range []string{"HEAD", "commondir", "objects", "refs"} {
+		var st unix.Stat_t
+		switch err := unix.Fstatat(e.dir, part, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case err == nil:
+			found[part] = true
+		case !errors.Is(err, unix.ENOENT):
+			return true // a command that takes away the permission to look can give it back at once
+		}
+	}
+	if name == "commondir" { // it redirects even a repository that is complete
+		return found["HEAD"] && !found["commondir"]
+	}
+	return !isRepository(found, "") && isRepository(found, name)
 }
 
 // isRepository reports whether git takes a directory for one of its own (is_git_directory in
 // gitrepository-layout(5)) when it has one more entry, of a lower-case name.
-func isRepository(dir int, more string) bool {
-	has := func(name string) bool { return strings.EqualFold(name, more) || existsAt(dir, name) }
+func isRepository(found map[string]bool, more string) bool {
+	has := func(name string) bool { return strings.EqualFold(name, more) || found[name] }
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
@@ -308,17 +352,20 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
 		err = g.decideMove(to, from)
 	}
-	if err == nil && (g.rules.delicate(to.name) || g.rules.delicate(from.name)) {
-		err = g.asCaller(n, t.target, []entry{from, to}, func(credentials) error {
-			return performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
-		})
+	if err != nil {
+		return err
 	}
-	return err
+	if !g.listener.valid(n.id) {
+		return unix.ESRCH
+	}
+	return performed(unix.Renameat2(from.dir, from.component(), to.dir, to.component(), flags))
 }
 
 // decideMove decides about a rename from from to to.
 func (g *Guard) decideMove(from, to entry) error {
 	switch {
+	case from.name == "" || to.name == "":
+		return unix.EBUSY // "/", "." or ".."
 	case g.rules.anchored(from.String()), g.rules.mounted[from.String()], g.rules.mounted[to.String()]:
 		// The kernel protects the mount points of the caller's mount namespace only. For a call that
 		// the guard performs, that is the guard's namespace.
@@ -349,14 +396,12 @@ func (g *Guard) inspect() {
 }
 
 func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
-	if op != opConnect { // connects run beside serve
-		g.sweep.refused(path)
+	if op == opConnect { // connects run beside serve
+		g.o.Refused(Refusal{Kind: RefusedSocket, Op: op.String(), Target: path})
+		return errno
 	}
-	kind := RefusedPath
-	if op == opConnect {
-		kind = RefusedSocket
-	}
-	g.o.Refused(Refusal{Kind: kind, Op: op.String(), Target: path})
+	g.sweep.refused(path)
+	g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: op.String(), Target: path})
 	return errno
 }
 
@@ -366,25 +411,20 @@ var errUntouched = errors.New("untouched")
 // openHow are the flags of open(2).
 type openHow uint64
 
-func (h openHow) creates() bool { return h&unix.O_CREAT != 0 }
+// creates reports whether the call may create a file. With O_PATH the kernel ignores O_CREAT (open(2)).
+func (h openHow) creates() bool { return h&unix.O_CREAT != 0 && h&unix.O_PATH == 0 }
 
 func (h openHow) writes() bool { return h&(unix.O_ACCMODE|unix.O_TRUNC) != 0 }
 
 // follows reports whether a symbolic link in the last component is followed.
 func (h openHow) follows() bool { return h&(unix.O_NOFOLLOW|unix.O_EXCL) == 0 }
 
-func openFlags(n notification, t target, call entryCall) (openHow, error) {
-	switch {
-	case call.how:
-		how := make([]byte, 8)
-		if got, err := t.read(n.args[call.flags], how); err != nil || got < 8 {
-			return 0, unix.EFAULT
-		}
-		return openHow(leUint64(how)), nil
-	case call.flags >= 0:
-		return openHow(n.args[call.flags]), nil
+// openFlags returns the flags of open, openat or creat.
+func openFlags(n notification, call entryCall) openHow {
+	if call.flags >= 0 {
+		return openHow(uint32(n.args[call.flags]))
 	}
-	return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, nil
+	return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
 }
 
 // followLast follows symbolic links in the last component, to where open with
@@ -421,12 +461,4 @@ func dirOf(n notification, i int) int {
 func existsAt(dir int, name string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
-}
-
-func leUint64(b []byte) uint64 {
-	var v uint64
-	for i := range 8 {
-		v |= uint64(b[i]) << (8 * i)
-	}
-	return v
 }

@@ -40,7 +40,7 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	var st unix.Stat_t
 	// Only the host knows whether anything is hidden there.
 	if g.rules.access(full) == Exclude && !belowAny(full, uninteresting) && unix.Lstat(full, &st) == nil {
-		g.o.Refused(Refusal{Kind: RefusedPath, Op: "read", Target: full})
+		g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: "read", Target: full})
 	}
 }
 
@@ -62,11 +62,11 @@ func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 	case op == opRemove, made:
 		// The host's own permissions refuse it, too, and no policy changes that.
 		if g.writable(e.path) {
-			g.o.Refused(Refusal{Kind: RefusedPath, Op: op.String(), Target: full})
+			g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: op.String(), Target: full})
 		}
 	case op == opOpen && how.writes() && how&unix.O_EXCL == 0:
 		if g.writable(full) {
-			g.o.Refused(Refusal{Kind: RefusedPath, Op: "write", Target: full})
+			g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: "write", Target: full})
 		}
 	}
 }

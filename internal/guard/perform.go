@@ -5,7 +5,6 @@ package guard
 import (
 	"errors"
 	"runtime"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,13 +17,9 @@ var (
 	errAnswered  = errors.New("answered")
 )
 
-// delicate reports whether some directory guards name. Between the guard's
-// answer and the kernel's own walk, a command could exchange a link on the way and
-// lead the kernel there. The guard creates such entries itself, in the directory that it checked.
-func (r *ruleset) delicate(name string) bool { return r.delicates[strings.ToLower(name)] }
-
-// perform creates the entry e as the call would, with the rights of the target and in its own mounts.
-func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) error {
+// perform creates the entry e as the call would, in the mounts of the target and on a thread with its credentials c. Were the
+// kernel to go on instead, it would read the path again, and another thread could have exchanged it (seccomp_unotify(2)).
+func (g *Guard) perform(n notification, t *reading, c credentials, call entryCall, e entry) error {
 	old := "" // of a link: the text, or the file
 	if call.op == opSymlink || call.op == opLink {
 		var err error
@@ -32,98 +27,60 @@ func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) err
 			return errnoOf(err)
 		}
 	}
-	return g.asCaller(n, t.target, []entry{e}, func(c credentials) error {
-		mode := uint32(n.args[max(call.mode, 0)]) &^ c.umask
-		switch call.op {
-		case opOpen:
-			return g.performOpen(n, call, e, mode)
-		case opMkdir:
-			return performed(unix.Mkdirat(e.dir, e.name, mode))
-		case opMknod:
-			if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
-				return unix.EPERM
-			}
-			return performed(unix.Mknodat(e.dir, e.name, mode, 0))
-		case opSymlink:
-			return performed(unix.Symlinkat(old, e.dir, e.name))
-		case opLink:
-			return performLink(n, t.target, call, old, e)
-		case opRename, opRemove, opConnect, opBind, opExec:
-		}
-		return unix.EACCES // a socket with a protected name has no use
-	})
-}
-
-// asCaller runs f with the rights of the target, which also must be able to reach the directories of entries: the
-// guard may have walked through some that the target cannot search.
-func (g *Guard) asCaller(n notification, t target, entries []entry, f func(credentials) error) error {
-	c, err := t.credentials()
-	if err != nil {
-		return err
+	if !g.listener.valid(n.id) {
+		return unix.ESRCH // what was read is not the target's, or no longer wanted
 	}
-	return g.callers.run(c, func() error {
-		for _, e := range entries {
-			again, err := t.entryIn(e.String())
-			if err != nil {
-				return err
-			}
-			reached := same(again.dir, e.dir)
-			again.close()
-			if !reached {
-				return unix.EACCES
-			}
-		}
-		if !g.listener.valid(n.id) {
-			return unix.ESRCH // what was read is not the target's, or no longer wanted
-		}
-		return f(c)
-	})
-}
-
-// performOpen hands the target a descriptor of the file.
-func (g *Guard) performOpen(n notification, call entryCall, e entry, mode uint32) error {
-	if call.how {
-		return unix.EACCES
+	switch call.op {
+	case opMkdir:
+		return performed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
+			return unix.Mkdirat(e.dir, e.component(), mode)
+		}))
+	case opMknod:
+		device := int(n.args[call.mode+1])
+		return performed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
+			return unix.Mknodat(e.dir, e.component(), mode, device)
+		}))
+	case opSymlink:
+		return performed(unix.Symlinkat(old, e.dir, e.component()))
+	case opLink:
+		return performLink(n, t.target, call, old, e)
+	case opOpen, opRename, opRemove, opConnect, opBind, opExec:
 	}
-	flags := unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
-	if call.flags >= 0 {
-		flags = int(uint32(n.args[call.flags]))
-	}
-	var st unix.Stat_t
-	if err := unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
-		return unix.EACCES // opening a FIFO could block for ever, and so every call of the sandbox
-	}
-	fd, err := unix.Openat(e.dir, e.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, mode)
-	if err != nil {
-		return errnoOf(err)
-	}
-	defer unix.Close(fd)
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFIFO {
-		return unix.EACCES // one took the file's place
-	}
-	if flags&unix.O_NONBLOCK == 0 {
-		now, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, now&^unix.O_NONBLOCK)
-		}
-		if err != nil {
-			return errnoOf(err)
-		}
-	}
-	return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
+	return unix.EACCES // they are not performed here
 }
 
 // performLink links the file at path to e.
 func performLink(n notification, t target, call entryCall, path string, e entry) error {
-	if call.flags >= 0 && n.args[call.flags] != 0 {
-		return unix.EACCES // by descriptor, or through a link: rare, and the guard does not follow it
+	flags := 0
+	if call.flags >= 0 {
+		flags = int(int32(n.args[call.flags]))
 	}
+	if flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		return unix.EINVAL
+	}
+	// An empty path names nothing, as for every process without CAP_DAC_READ_SEARCH (open(2)).
 	old, err := t.entry(dirOf(n, call.oldDir), path)
 	if err != nil {
 		return err
 	}
-	defer old.close()
-	return performed(unix.Linkat(old.dir, old.name, e.dir, e.name, 0))
+	defer func() { old.close() }()
+	if flags&unix.AT_SYMLINK_FOLLOW != 0 {
+		if old, err = t.followLast(old); err != nil {
+			return err
+		}
+		if isProc(old.dir) { // a link to a descriptor, of a file that may have no name
+			file, err := t.magic(old)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(file)
+			return performed(unix.Linkat(unix.AT_FDCWD, ownDescriptor(file), e.dir, e.component(), unix.AT_SYMLINK_FOLLOW))
+		}
+	}
+	if old.name == "" {
+		return unix.EPERM // a directory
+	}
+	return performed(unix.Linkat(old.dir, old.component(), e.dir, e.component(), 0))
 }
 
 // performed turns success into errPerformed.
@@ -165,4 +122,24 @@ func uninterrupted(call func() error) error {
 	}
 	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }() // it was the mask a moment ago
 	return call()
+}
+
+// masked runs create, which makes e with a mode, so that the umask of the target applies as the kernel applies it.
+func (g *Guard) masked(c credentials, mode uint32, e entry, create func(mode uint32) error) error {
+	if g.ownFS {
+		defer unix.Umask(unix.Umask(int(c.umask)))
+		return create(mode)
+	}
+	missing := g.umask &^ c.umask & mode // what the umask of this process takes and that of the target leaves
+	made := missing != 0 && !existsAt(e.dir, e.name)
+	if err := create(mode &^ c.umask); err != nil || !made {
+		return err
+	}
+	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil // it is gone already
+	}
+	defer unix.Close(pin)
+	_ = unix.Chmod(ownDescriptor(pin), mode&0o7777&^c.umask) // it stays stricter on a file system without modes
+	return nil
 }

@@ -55,15 +55,23 @@ func Test_Credentials_Of_A_Thread_Are_Those_It_Has_Become(t *testing.T) {
 	}
 	own, err := ownCredentials()
 	must(t, err)
+	for _, groups := range []string{own.groups, "1236 1237"} {
+		c := own
+		c.uid, c.gid, c.groups, c.caps = 1234, 1235, groups, 0
+		checkCredentials(t, own, c)
+	}
+}
+
+func checkCredentials(t *testing.T, own, c credentials) {
+	t.Helper()
 	newCallers := func() *callers {
 		s := newCallers()
 		t.Cleanup(s.close)
 		return s
 	}
-	c := own
-	c.uid, c.gid, c.groups, c.caps = 1234, 1235, "1236 1237", 0
 	file := filepath.Join(t.TempDir(), "f")
 	must(t, os.WriteFile(file, nil, 0o600))
+	var err error
 	// One after the other: no thread of the first ones must be taken for this process.
 	for range 20 {
 		err = newCallers().run(c, func() error { _, err := os.Open(file); return err })

@@ -97,6 +97,9 @@ func plain(paths []Path) []string {
 	return out
 }
 
+// delicate reports whether some directory guards name.
+func (r *ruleset) delicate(name string) bool { return r.delicates[strings.ToLower(name)] }
+
 // access returns the permitted use of path.
 func (r *ruleset) access(path string) Access {
 	access, at := r.rest, -1

@@ -86,7 +86,8 @@ func (t target) read(addr uint64, buf []byte) (int, error) {
 type entry struct {
 	dir  int    // O_PATH descriptor of the directory; the holder closes it
 	path string // canonical path of the directory inside
-	name string // one component; empty when the path ends in "/", "." or ".."
+	name string // one component; empty when the path is "/" or ends in "." or ".."
+	tail string // "/" when slashes follow the name: it has to be a directory
 }
 
 func (e entry) close() {
@@ -137,20 +138,30 @@ func (t target) entryIn(path string) (entry, error) {
 		_ = unix.Close(fd)
 		return entry{dir: -1}, errnoOf(err)
 	}
-	return entry{dir: fd, path: canonical, name: name}, nil
+	e := entry{dir: fd, path: canonical, name: name}
+	if name != "" && len(trimmed) < len(path) {
+		e.tail = "/"
+	}
+	return e, nil
 }
 
+// component returns the last component as the kernel is to see it.
+func (e entry) component() string { return e.name + e.tail }
+
 // openDir opens a directory by its path below root. The kernel's own walk comes
-// first; it cannot follow /proc/self of another process, nor magic links, nor ".." for
-// certain while anything on the machine is renamed or mounted (EAGAIN), so walk
-// follows the path when the kernel fails.
+// first; it cannot follow magic links, nor ".." for certain while anything on the machine is renamed or mounted (EAGAIN), so
+// walk follows the path when the kernel fails. It follows /proc/self to this process, so walk follows what leads into proc, too.
 func (t target) openDir(root int, dir string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	fd, err := unix.Openat2(root, dir, &how)
-	if err == nil {
+	switch {
+	case err == nil && isProc(fd):
+		_ = unix.Close(fd)
+		return t.walk(root, dir)
+	case err == nil:
 		return fd, nil
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EAGAIN) {
@@ -224,6 +235,9 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 	}
 	defer unix.Close(next)
 	if proc && isMagic(name, at) {
+		if owner, err := t.ownsProc(at, name); err != nil || owner == otherProcess {
+			return -1, "", unix.EACCES // the guard may look where the target may not
+		}
 		followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
 		return followed, "", errnoOf(err)
 	}

@@ -237,6 +237,9 @@ func creations() []escape {
 		timedRace("A2.48", "path", "a thread that changes the path at the right moment leaves no protected file behind"),
 		timedRace("A2.49", "flags", "a thread that changes the flags at the right moment leaves no protected file behind"),
 		timedRace("A2.50", "link", "a thread that changes a link on the way leaves no protected file behind"),
+		flips("A2.52", "zmcp.json", ".mcp.json", "no call makes a protected name while threads swap the path"),
+		flips("A2.53", "src/zxxx", "src/.git", "no call makes a repository while threads swap the path"),
+		flips("A2.54", "src/bare/zzzzzzz", "src/bare/objects", "no call completes a repository while threads swap the path"),
 		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
@@ -278,6 +281,22 @@ func timedRace(id, kind, name string) escape {
 	return escape{
 		ID: id, Name: name, Matrix: "create .vscode/.mcp.json/.claude settings",
 		Go: []string{"timed", kind, ".mcp.json"}, Ends: true, Hold: holdAbsent("{work}/.mcp.json"), Control: control{Luck: true},
+	}
+}
+
+// flips makes entries by every call while threads swap the harmless name for the target, which must not come into being
+// for a moment: the sandbox does not end, because nothing appeared.
+func flips(id, harmless, target, name string) escape {
+	return escape{
+		ID: id, Name: name, Matrix: "create .vscode/.mcp.json/.claude settings",
+		Setup: func(h *host) { h.runScript("mkdir -p src/bare/refs; echo ref: refs/heads/main >src/bare/HEAD") },
+		Go:    []string{"flips", harmless, target},
+		Hold: func(h *host, o outcome) error {
+			if strings.Contains(o.stdout, "raced") {
+				return fmt.Errorf("a try won the race\n%s", o)
+			}
+			return holdAbsent("{work}/"+target)(h, o)
+		},
 	}
 }
 

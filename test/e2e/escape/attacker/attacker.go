@@ -30,6 +30,7 @@ func Main(args []string) int {
 		"renames":   attackRenames,
 		"swap":      attackSwap,
 		"timed":     attackTimed,
+		"flips":     attackFlips,
 		"moves":     attackMoves,
 		"connect":   attackConnect,
 		"scm":       attackDescriptor,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -143,4 +144,54 @@ func attackMoves(args []string) {
 		_ = unix.Rmdir(parent)
 		_ = os.RemoveAll("from")
 	}
+}
+
+// attackFlips makes entries by every call, under a name that other threads keep replacing by a guarded one of the same
+// length: args[1], and args[0] is the harmless one. Whatever comes into being at the guarded name is shown.
+func attackFlips(args []string) {
+	harmless, target := args[0], args[1]
+	name := append([]byte(harmless), 0)
+	_ = os.WriteFile("flips-source", nil, 0o644)
+	at := uintptr(unix.AT_FDCWD & (1<<64 - 1))
+	source := append([]byte("flips-source"), 0)
+	path, from := uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&source[0]))
+	calls := []struct {
+		name string
+		call func()
+	}{
+		{"open", func() { openRaw(&name[0]) }},
+		{"mkdir", func() { _, _, _ = unix.Syscall(unix.SYS_MKDIRAT, at, path, 0o755) }},
+		{"mknod", func() { _, _, _ = unix.Syscall6(unix.SYS_MKNODAT, at, path, unix.S_IFIFO|0o644, 0, 0, 0) }},
+		{"symlink", func() { _, _, _ = unix.Syscall(unix.SYS_SYMLINKAT, from, at, path) }},
+		{"link", func() { _, _, _ = unix.Syscall6(unix.SYS_LINKAT, at, from, at, path, 0, 0) }},
+		{"rename", func() {
+			_ = os.WriteFile("flips-source", nil, 0o644)
+			_, _, _ = unix.Syscall6(unix.SYS_RENAMEAT2, at, from, at, path, 0, 0)
+			_ = os.WriteFile("flips-source", nil, 0o644)
+		}},
+	}
+	var stop atomic.Bool
+	var flips sync.WaitGroup
+	for range max(2, runtime.NumCPU()) {
+		flips.Go(func() {
+			for !stop.Load() {
+				copy(name, target)
+				copy(name, harmless)
+			}
+		})
+	}
+	tries := 0
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); tries++ {
+		c := calls[tries%len(calls)]
+		c.call()
+		if _, err := os.Lstat(target); err == nil {
+			fmt.Println("raced", target, "by", c.name, "in try", tries)
+			break
+		}
+		_ = os.Remove(harmless)
+	}
+	stop.Store(true)
+	flips.Wait()
+	runtime.KeepAlive(source)
+	fmt.Println(tries, "tries")
 }

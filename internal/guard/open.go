@@ -1,0 +1,260 @@
+//go:build linux
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// performOpen opens e for a call that may create it, and hands the target a descriptor.
+func (g *Guard) performOpen(n notification, t target, c credentials, how openHow, mode uint32, e entry) error {
+	if e.tail != "" {
+		return unix.EISDIR
+	}
+	flags := int(how)
+	switch {
+	case !g.listener.valid(n.id):
+		return unix.ESRCH // what was read is not the target's, or no longer wanted
+	case isProc(e.dir):
+		return g.openProc(n, t, c, flags, e)
+	}
+	fd := -1
+	err := g.masked(c, mode, e, func(mode uint32) (err error) {
+		fd, err = unix.Openat(e.dir, e.name, flags|unix.O_EXCL|unix.O_CLOEXEC, mode)
+		return err
+	})
+	switch {
+	case err == nil:
+		defer unix.Close(fd)
+		return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
+	case !errors.Is(err, unix.EEXIST) || flags&unix.O_EXCL != 0:
+		return errnoOf(err)
+	}
+	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errnoOf(err)
+	}
+	return g.reopen(n, t, c, flags, pin)
+}
+
+// handOver gives the target a descriptor that was opened with O_NONBLOCK, with the flags that the target asked for.
+func (g *Guard) handOver(n notification, fd, flags int) error {
+	if flags&unix.O_NONBLOCK == 0 {
+		now, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, now&^unix.O_NONBLOCK)
+		}
+		if err != nil {
+			return errnoOf(err)
+		}
+	}
+	return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
+}
+
+// reopen opens the file that the descriptor pin refers to, and nothing that takes its place meanwhile. It takes over pin. A
+// FIFO may have to wait for its other end: that takes a goroutine, and errAnswered is returned at once.
+func (g *Guard) reopen(n notification, t target, c credentials, flags, pin int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		_ = unix.Close(pin)
+		return errnoOf(err)
+	}
+	flags &^= unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case kind == unix.S_IFIFO && flags&unix.O_NONBLOCK == 0 && flags&unix.O_ACCMODE != unix.O_RDWR:
+		return g.fifos.open(g, n, t, c, flags, pin)
+	case kind == unix.S_IFCHR && st.Rdev == controllingTerminal:
+		its, err := t.openTerminal(pin)
+		_ = unix.Close(pin)
+		if err != nil {
+			return err
+		}
+		pin = its
+	}
+	defer unix.Close(pin)
+	switch kind {
+	case unix.S_IFLNK:
+		return unix.ELOOP
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	}
+	// Nothing blocks the guard: a file may have a lease, a device may wait for a carrier.
+	fd, err := unix.Open(ownDescriptor(pin), flags|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer unix.Close(fd)
+	return g.handOver(n, fd, flags)
+}
+
+// openProc opens a file of proc(5), which exists. One of another process could be one that the guard may open and the target
+// may not, so a target gets its own.
+func (g *Guard) openProc(n notification, t target, c credentials, flags int, e entry) error {
+	if flags&unix.O_EXCL != 0 {
+		return unix.EEXIST
+	}
+	if e.name == "" {
+		return unix.EISDIR
+	}
+	owner, err := t.ownsProc(e.dir, e.name)
+	switch {
+	case err != nil:
+		return err
+	case owner == otherProcess:
+		return unix.EACCES
+	}
+	if isMagic(e.name, e.dir) {
+		if flags&unix.O_NOFOLLOW != 0 {
+			return unix.ELOOP
+		}
+		pin, err := t.magic(e)
+		if err != nil {
+			return err
+		}
+		return g.reopen(n, t, c, flags, pin)
+	}
+	fd, err := unix.Openat(e.dir, e.name, flags&^unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer unix.Close(fd)
+	return g.handOver(n, fd, flags)
+}
+
+// magic opens the object that a link of proc(5) leads to, for its path only.
+func (t target) magic(e entry) (int, error) {
+	owner, err := t.ownsProc(e.dir, e.name)
+	switch {
+	case err != nil:
+		return -1, err
+	case owner != ownProcess || !isMagic(e.name, e.dir):
+		return -1, unix.EACCES
+	}
+	fd, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	return fd, errnoOf(err)
+}
+
+// processOf says whose a file of proc(5) is.
+type processOf int
+
+const (
+	noProcess processOf = iota // the system's
+	ownProcess
+	otherProcess
+)
+
+// ownsProc tells whose the entry name of a directory of proc is.
+func (t target) ownsProc(dir int, name string) (processOf, error) {
+	ids, err := t.namespaced()
+	if err != nil {
+		return noProcess, err
+	}
+	path, err := os.Readlink(ownDescriptor(dir))
+	if err != nil {
+		return noProcess, errnoOf(err)
+	}
+	for part := range strings.SplitSeq(path+"/"+name, "/") {
+		if _, err := strconv.Atoi(part); err != nil {
+			continue
+		}
+		if part == ids["self"] {
+			return ownProcess, nil
+		}
+		return otherProcess, nil
+	}
+	return noProcess, nil
+}
+
+// controllingTerminal is the device number of /dev/tty, which stands for the terminal of whoever opens it (tty(4)).
+var controllingTerminal = unix.Mkdev(5, 0)
+
+// openTerminal returns a path descriptor of the target's controlling terminal, for which the file of devTTY stands.
+func (t target) openTerminal(devTTY int) (int, error) {
+	its, err := t.terminal()
+	switch {
+	case err != nil:
+		return -1, err
+	case its.device == 0:
+		return -1, unix.ENXIO
+	}
+	if own, err := (target{os.Getpid()}).terminal(); err == nil && own == its {
+		return dup(devTTY)
+	}
+	return t.openDevice(its.device)
+}
+
+// session is a session and its terminal.
+type session struct {
+	id     int
+	device uint64 // 0: none
+}
+
+// terminal returns the session of the target.
+func (t target) terminal() (session, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(t.tid) + "/stat")
+	if err != nil {
+		return session{}, unix.ESRCH
+	}
+	text := string(data)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const sid, tty = 3, 4 // see proc_pid_stat(5); the first field here is the state
+	if len(fields) <= tty {
+		return session{}, unix.ESRCH
+	}
+	id, err1 := strconv.Atoi(fields[sid])
+	number, err2 := strconv.ParseInt(fields[tty], 10, 64)
+	if err1 != nil || err2 != nil {
+		return session{}, unix.ESRCH
+	}
+	if number == 0 {
+		return session{id: id}, nil
+	}
+	encoded := uint32(number)
+	return session{id, unix.Mkdev(encoded>>8&0xfff, encoded&0xff|encoded>>12&0xfff00)}, nil
+}
+
+// openDevice finds a terminal that the target can name, and opens its path.
+func (t target) openDevice(device uint64) (int, error) {
+	const firstPseudo, pseudos = 136, 8 // major numbers of pseudo-terminals, each with 256 (devices.txt of Linux)
+	root, err := unix.Open(t.proc(rootLink), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, errnoOf(err)
+	}
+	defer unix.Close(root)
+	names := []string{"dev/console"}
+	if major := unix.Major(device); major >= firstPseudo && major < firstPseudo+pseudos {
+		names = append(names, "dev/pts/"+strconv.Itoa(int((major-firstPseudo)*256+unix.Minor(device))))
+	}
+	for _, name := range names {
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		if fd, err := unix.Openat2(root, name, &how); err == nil {
+			if isDevice(fd, device) {
+				return fd, nil
+			}
+			_ = unix.Close(fd)
+		}
+	}
+	for number := range 3 {
+		if fd, err := unix.Open(t.proc(number), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
+			if isDevice(fd, device) {
+				return fd, nil
+			}
+			_ = unix.Close(fd)
+		}
+	}
+	return -1, unix.ENXIO
+}
+
+func isDevice(fd int, device uint64) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == device
+}
+
+// ownDescriptor is the path of a descriptor of this process.
+func ownDescriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
