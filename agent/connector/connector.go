@@ -29,6 +29,7 @@ type Connector struct {
 	MaxTokens int64             // that an answer may have; 0: the server's default, or ours where the API demands a number
 	Reasoning Reasoning         // of direct calls; a coding agent chooses itself
 	Price     *Price            // nil: not known, so no cost is booked
+	Allow     Allow             // what coding agents may use of the server beyond the broker's lists
 	Secret    Secret            // where the key is
 }
 

@@ -35,6 +35,7 @@ type document struct {
 	Type    string      `json:"type"`
 	Options options     `json:"options"`
 	Price   *filedPrice `json:"price"`
+	Allow   Allow       `json:"allow"`
 }
 
 type options struct {
@@ -66,7 +67,7 @@ func Parse(id, file string, data []byte) (*Connector, []jsonc.Problem) {
 	var doc document
 	r := &reading{top: top, doc: &doc}
 	r.lines, r.problems = reader.Decode(top, &doc)
-	c := &Connector{ID: id, Label: doc.Label, Model: doc.Options.Model, MaxTokens: doc.Options.MaxTokens, Headers: doc.Options.Headers}
+	c := &Connector{ID: id, Label: doc.Label, Model: doc.Options.Model, MaxTokens: doc.Options.MaxTokens, Headers: doc.Options.Headers, Allow: doc.Allow}
 	if top.IsObject() {
 		r.checkTexts()
 		c.Protocol = r.protocol()
@@ -74,6 +75,7 @@ func Parse(id, file string, data []byte) (*Connector, []jsonc.Problem) {
 		c.Secret = r.secret(doc.Options.Key)
 		c.Price = r.price()
 		r.checkHeaders()
+		r.checkAllow()
 		c.Reasoning = r.reasoning(c.Protocol)
 	}
 	if len(r.problems) > 0 {

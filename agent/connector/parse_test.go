@@ -20,6 +20,7 @@ func Test_A_Connector_Is_Read_Whole(t *testing.T) {
     "headers": {"X-Title": "agents"}, "max_tokens": 8192,
   },
   "price": {"input": 0.28, "output": 0.42, "cache_read": 0.028},
+  "allow": {"members": ["service_tier"], "blocks": ["server_tool_use"], "tools": ["web_search_20250305"], "sources": ["url"], "betas": ["context-1m-2025-08-07"]},
 }`))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -29,6 +30,10 @@ func Test_A_Connector_Is_Read_Whole(t *testing.T) {
 		ID: "deepseek.v3", Label: "DeepSeek V3", Protocol: OpenAI, BaseURL: "https://api.deepseek.com/v1", Model: "deepseek-chat",
 		Headers: map[string]string{"X-Title": "agents"}, MaxTokens: 8192,
 		Price: &Price{Input: 0.28, Output: 0.42, CacheRead: &read}, Secret: Secret{Env: "DEEPSEEK_API_KEY"},
+		Allow: Allow{
+			Members: []string{"service_tier"}, Blocks: []string{"server_tool_use"}, Tools: []string{"web_search_20250305"}, Sources: []string{"url"},
+			Betas: []string{"context-1m-2025-08-07"},
+		},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
@@ -152,7 +157,11 @@ var bad = []struct{ name, text, want, hint string }{
 	{"a price below zero", `{"type": "openai", "options": {"model": "m"}, "price": {"input": -1, "output": 1}}`, `f:1: price.input: found -1, expected US dollars for a million tokens, from 0 to 1000000000`, ""},
 	{"a price as a text", `{"type": "openai", "options": {"model": "m"}, "price": {"input": "1", "output": 1}}`, `f:1: price.input: found a string, expected a number that is not negative`, ""},
 	{"a model on two lines", `{"type": "openai", "options": {"model": "m\nx"}}`, `f:1: options.model: found "m\nx", expected one line of at most 4096 bytes`, ""},
-	{"an unknown key", "{\"type\": \"openai\",\n\"option\": {\"key\": \"sk-hunter2\"}, \"options\": {\"model\": \"m\"}}", `f:2: option: found an unknown key, expected one of $schema, label, type, options, price`, `did you mean "options"?`},
+	{"a source that is unknown", `{"type": "openai", "options": {"model": "m"}, "allow": {"sources": ["base64"]}}`, `f:1: allow.sources[0]: found "base64", expected one of url, file`, ""},
+	{"a member that stays closed", `{"type": "openai", "options": {"model": "m"}, "allow": {"members": ["seed", "store"]}}`, `f:1: allow.members[1]: found "store", which no connector can open`, ""},
+	{"a beta with a comma", `{"type": "openai", "options": {"model": "m"}, "allow": {"betas": ["a,b"]}}`, `f:1: allow.betas[0]: found "a,b", expected a name of the server's API`, ""},
+	{"an unknown list", `{"type": "openai", "options": {"model": "m"}, "allow": {"tool": ["mcp"]}}`, `f:1: allow.tool: found an unknown key, expected one of members, blocks, tools, sources, betas`, `did you mean "tools"?`},
+	{"an unknown key", "{\"type\": \"openai\",\n\"option\": {\"key\": \"sk-hunter2\"}, \"options\": {\"model\": \"m\"}}", `f:2: option: found an unknown key, expected one of $schema, label, type, options, price, allow`, `did you mean "options"?`},
 	{"a key twice", `{"type": "openai", "type": "openai", "options": {"model": "m"}}`, `f:1: type: found a second time, expected once (first on line 1)`, ""},
 }
 
