@@ -3,21 +3,19 @@ package broker
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// ours are the members of a request that the broker reads or writes. A request that repeats one of them, or spells it in
-// capitals, may try to make the broker and the server read different values.
-var ours = [...]string{"model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "background"}
+// ours are the members of a request that the broker reads or writes.
+var ours = [...]string{
+	"model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "store", "thinking",
+}
 
-// asked is a request's original bytes with the positions of the broker's members.
+// asked is a request with the positions of the broker's members.
 type asked struct {
 	body   []byte
 	at     map[string][2]int // start and end of each value
@@ -30,37 +28,21 @@ func refused(message string) *dialect.Fault {
 	return &dialect.Fault{Status: http.StatusBadRequest, Code: "invalid_request", Message: message}
 }
 
-// parse finds the members of a request.
+// parse reads what the choice of a connector needs.
 func parse(body []byte) (asked, *dialect.Fault) {
-	a := asked{body: body, at: map[string][2]int{}}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	switch t, err := dec.Token(); {
-	case err != nil:
-		return a, refused("the request is no valid JSON")
-	case t != json.Delim('{'):
+	a := asked{}
+	if !json.Valid(body) {
+		return a, refused("the request is no valid JSON, or something follows it")
+	}
+	body = bytes.TrimSpace(body)
+	if body[0] != '{' {
 		return a, refused("the request is no JSON object")
 	}
-	for dec.More() {
-		key, err := dec.Token()
-		name, ok := key.(string)
-		var value json.RawMessage
-		if err != nil || !ok || dec.Decode(&value) != nil {
-			return a, refused("the request is no valid JSON")
-		}
-		a.end = int(dec.InputOffset())
-		if i := slices.IndexFunc(ours[:], func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
-			if _, twice := a.at[name]; twice || name != ours[i] {
-				return a, refused(ours[i] + ": expected once, and in this spelling")
-			}
-			a.at[name] = [2]int{a.end - len(value), a.end}
-		}
+	members := splitObject(body)
+	if f := twice(members, nil); f != nil {
+		return a, f
 	}
-	if _, err := dec.Token(); err != nil {
-		return a, refused("the request is no valid JSON")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return a, refused("the request is no valid JSON: something follows it")
-	}
+	a.locate(body, members)
 	if !a.read("model", &a.model) || a.model == "" {
 		return a, refused("model: expected the name of a model")
 	}
@@ -68,6 +50,17 @@ func parse(body []byte) (asked, *dialect.Fault) {
 		return a, refused("stream: expected true or false")
 	}
 	return a, nil
+}
+
+// locate finds the broker's members in a body.
+func (a *asked) locate(body []byte, members []member) {
+	a.body, a.at = body, map[string][2]int{}
+	for _, m := range members {
+		a.end = m.at + len(m.value)
+		if slices.Contains(ours[:], m.name) {
+			a.at[m.name] = [2]int{m.at, a.end}
+		}
+	}
 }
 
 // read decodes a member; a missing or null member leaves v unchanged.
@@ -84,13 +77,41 @@ func (a asked) usage() bool {
 	return a.read("stream_options", &options) && options.Usage
 }
 
-// forward returns the request for a connector that speaks the same API. It changes only the model and the members that
-// the broker must know or limit. With count, the request only counts tokens.
-func (a asked) forward(c connector.Connector, api connector.Protocol, count bool) ([]byte, *dialect.Fault) {
-	var background bool
-	if !a.read("background", &background) || background {
-		return nil, refused("background: what nobody waits for cannot be counted")
+// limits are the members that limit an answer's tokens, the usual one first.
+var limits = map[connector.Protocol][]string{
+	connector.Anthropic: {"max_tokens"}, connector.Responses: {"max_output_tokens"}, connector.OpenAI: {"max_tokens", "max_completion_tokens"},
+}
+
+// longest returns the limit of the answer in the request; 0: none.
+func (a asked) longest(api connector.Protocol) (int64, *dialect.Fault) {
+	var found int64
+	for _, name := range limits[api] {
+		var n *float64
+		if !a.read(name, &n) || n != nil && (*n < 0 || *n > 1<<53) {
+			return 0, refused(name + ": expected a number of tokens")
+		}
+		if n != nil && *n >= 1 && (found == 0 || int64(*n) < found) {
+			found = int64(*n)
+		}
 	}
+	return found, nil
+}
+
+// thinks returns the budget of thinking in the request to Anthropic; 0: none. An answer must be longer.
+func (a asked) thinks() int64 {
+	var thinking struct {
+		Type   string `json:"type"`
+		Budget int64  `json:"budget_tokens"`
+	}
+	if !a.read("thinking", &thinking) || thinking.Type != "enabled" {
+		return 0
+	}
+	return thinking.Budget
+}
+
+// forward returns the request for a connector that speaks the same API. It changes only the model and the members that
+// the broker must know or limit. longest is the limit of the answer; 0: none. With count, the request only counts tokens.
+func (a asked) forward(c connector.Connector, api connector.Protocol, longest int64, count bool) ([]byte, *dialect.Fault) {
 	model, err := json.Marshal(c.Model)
 	if err != nil {
 		return nil, refused("model: " + err.Error())
@@ -99,11 +120,8 @@ func (a asked) forward(c connector.Connector, api connector.Protocol, count bool
 	if count {
 		return a.replace(with), nil
 	}
-	limits := map[connector.Protocol][]string{
-		connector.Anthropic: {"max_tokens"}, connector.Responses: {"max_output_tokens"}, connector.OpenAI: {"max_tokens", "max_completion_tokens"},
-	}[api]
 	told := false
-	for _, name := range limits {
+	for _, name := range limits[api] {
 		var n *float64
 		if !a.read(name, &n) {
 			return nil, refused(name + ": expected a number")
@@ -112,15 +130,22 @@ func (a asked) forward(c connector.Connector, api connector.Protocol, count bool
 			continue
 		}
 		told = true
-		if c.MaxTokens > 0 && *n > float64(c.MaxTokens) {
-			with[name] = number(c.MaxTokens)
+		if longest > 0 && *n > float64(longest) {
+			with[name] = number(longest)
 		}
 	}
-	if !told && c.MaxTokens > 0 {
-		with[limits[0]] = number(c.MaxTokens)
+	if !told && longest > 0 {
+		with[limits[api][0]] = number(longest)
+	}
+	if budget := a.thinks(); api == connector.Anthropic && longest > 0 && budget >= longest && longest > connector.MinBudget {
+		with["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + string(number(longest-1)) + "}")
 	}
 	if api == connector.OpenAI && a.stream && !a.usage() {
 		with["stream_options"] = []byte(`{"include_usage":true}`)
+	}
+	// OpenAI's own server stores answers unless it is told not to; other servers of Chat may not know the member.
+	if _, told := a.at["store"]; told || api == connector.Responses || api == connector.OpenAI && completion(c) {
+		with["store"] = []byte("false")
 	}
 	return a.replace(with), nil
 }

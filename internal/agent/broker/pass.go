@@ -14,7 +14,8 @@ import (
 )
 
 // pass sends the request to a connector that speaks the agent's API. It forwards the answer unchanged and counts it.
-func (c *call) pass(ctx context.Context, body []byte) *dialect.Fault {
+func (c *call) pass(ctx context.Context) *dialect.Fault {
+	build := func(longest int64) ([]byte, *dialect.Fault) { return c.asked.forward(c.to, c.api, longest, false) }
 	g := &gauge{prompt: func() int64 {
 		r, err := dialect.For(c.api).Read(c.asked.body)
 		if err != nil {
@@ -23,9 +24,9 @@ func (c *call) pass(ctx context.Context, body []byte) *dialect.Fault {
 		return dialect.Tokens(r.Characters())
 	}}
 	if c.asked.stream {
-		return c.stream(ctx, body, g, &passed{call: c, silent: c.api == connector.OpenAI && !c.asked.usage()})
+		return c.stream(ctx, build, g, &passed{call: c, silent: c.api == connector.OpenAI && !c.asked.usage()})
 	}
-	return c.whole(ctx, body, g)
+	return c.whole(ctx, build, g)
 }
 
 // passed forwards events.
@@ -55,8 +56,8 @@ func (p *passed) flush() {
 func (p *passed) finish() { p.flush() }
 
 // whole forwards an answer that is not a stream.
-func (c *call) whole(ctx context.Context, body []byte, g *gauge) *dialect.Fault {
-	return c.metered(ctx, body, g, func(u *upstream, _ *meter) *dialect.Fault {
+func (c *call) whole(ctx context.Context, build builder, g *gauge) *dialect.Fault {
+	return c.metered(ctx, build, g, func(u *upstream, _ *meter) *dialect.Fault {
 		raw, err := io.ReadAll(io.LimitReader(u.Body, maxWhole+1))
 		switch {
 		case ctx.Err() != nil:
@@ -100,7 +101,7 @@ func (c *call) count(ctx context.Context) *dialect.Fault {
 		c.respond(http.StatusOK, dialect.Counted(dialect.Tokens(r.Characters())))
 		return nil
 	}
-	body, f := c.asked.forward(c.to, c.api, true)
+	body, f := c.asked.forward(c.to, c.api, 0, true)
 	if f != nil {
 		return f
 	}

@@ -131,7 +131,8 @@ func (c *call) read() *dialect.Fault {
 		to = *c.options.Other
 	}
 	c.to, c.entry.Connector = to, to.ID
-	return nil
+	c.asked, f = c.asked.admit(c.api, to)
+	return f
 }
 
 // answer sends the request to the connector and its answer to the agent.
@@ -145,11 +146,7 @@ func (c *call) answer(ctx context.Context) *dialect.Fault {
 		return f
 	}
 	if c.to.Protocol == c.api {
-		body, f := c.asked.forward(c.to, c.api, false)
-		if f != nil {
-			return f
-		}
-		return c.pass(ctx, body)
+		return c.pass(ctx)
 	}
 	return c.translate(ctx)
 }

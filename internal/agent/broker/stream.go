@@ -35,7 +35,9 @@ func (c *call) translate(ctx context.Context) *dialect.Fault {
 		f.Code = "invalid_request"
 		return f
 	}
-	body := to.Write(r, dialect.Target{Model: c.to.Model, MaxTokens: c.to.MaxTokens, Completion: completion(c.to)})
+	build := func(longest int64) ([]byte, *dialect.Fault) {
+		return to.Write(r, dialect.Target{Model: c.to.Model, MaxTokens: longest, Completion: completion(c.to)}), nil
+	}
 	head := dialect.Head{ID: identity(), Model: c.asked.model, Created: c.entry.Time.Unix(), Tools: r.Tools, Usage: r.StreamUsage}
 	var s sink
 	if c.asked.stream {
@@ -43,12 +45,55 @@ func (c *call) translate(ctx context.Context) *dialect.Fault {
 	} else {
 		s = &folded{call: c, dialect: from, head: head}
 	}
-	return c.stream(ctx, body, &gauge{prompt: func() int64 { return dialect.Tokens(r.Characters()) }}, named{s, head.ID})
+	return c.stream(ctx, build, &gauge{prompt: func() int64 { return dialect.Tokens(r.Characters()) }}, named{s, head.ID})
+}
+
+// builder writes the request for an answer of at most that many tokens; 0: no limit.
+type builder func(longest int64) ([]byte, *dialect.Fault)
+
+// Answers of requests without a limit are reserved, and bounded, by these, when a ceiling is set and the connector says
+// nothing. They are what most models of the API permit; thinking is a part of the answer in Responses.
+const (
+	defaultAnswer   = 8192
+	defaultResponse = 32768
+)
+
+// reserve opens a meter for the request and returns the longest answer; 0: no limit.
+func (c *call) reserve(ctx context.Context, g *gauge) (*meter, int64, *dialect.Fault) {
+	longest, f := c.asked.longest(c.api)
+	if f != nil {
+		return nil, 0, f
+	}
+	if own := c.to.MaxTokens; own > 0 && (longest == 0 || own < longest) {
+		longest = own
+	}
+	n := need{answer: longest}
+	if c.ledger.bounded() {
+		n.prompt = g.prompt()
+		switch {
+		case longest > 0:
+		case c.to.Protocol == connector.Responses:
+			n.answer = defaultResponse
+		default:
+			n.answer = defaultAnswer
+		}
+		if c.to.Protocol == c.api && c.api == connector.Anthropic && c.asked.thinks() > 0 {
+			n.least = connector.MinBudget + 1
+		}
+	}
+	m, f := c.ledger.begin(ctx, c.to, n)
+	switch {
+	case f != nil:
+		return nil, 0, f
+	case m == nil:
+		return nil, 0, c.ended(ctx)
+	}
+	return m, m.need.answer, nil
 }
 
 // metered runs one exchange with the connector and books its usage as g counted it.
-func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func(*upstream, *meter) *dialect.Fault) *dialect.Fault {
-	m, f := c.ledger.begin(c.to)
+func (c *call) metered(ctx context.Context, build builder, g *gauge, answered func(*upstream, *meter) *dialect.Fault) *dialect.Fault {
+	m, longest, f := c.reserve(ctx, g)
 	if f != nil {
 		return f
 	}
@@ -59,6 +104,10 @@ func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func
 		}
 		c.entry.CostUSD = m.end(c.entry.Usage)
 	}()
+	body, f := build(longest)
+	if f != nil {
+		return f
+	}
 	f = c.exchange(ctx, body, false, func(u *upstream) *dialect.Fault {
 		if u.StatusCode != http.StatusOK {
 			return c.refusal(u)
@@ -76,8 +125,8 @@ func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func
 }
 
 // stream requests a stream from the connector and passes it to s.
-func (c *call) stream(ctx context.Context, body []byte, g *gauge, s sink) *dialect.Fault {
-	return c.metered(ctx, body, g, func(u *upstream, m *meter) *dialect.Fault {
+func (c *call) stream(ctx context.Context, build builder, g *gauge, s sink) *dialect.Fault {
+	return c.metered(ctx, build, g, func(u *upstream, m *meter) *dialect.Fault {
 		if !isStream(u.Response) {
 			return c.badAnswer(fmt.Errorf("the server of connector %s answered with no stream of events", c.to.ID))
 		}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func passing(back bool) []string {
 	if back {
 		return []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry", "Request-Id", "X-Request-Id"}
 	}
-	return []string{"Accept", "User-Agent", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta"}
+	return []string{"Accept", "User-Agent"}
 }
 
 // exchange sends a request to the connector and passes the answer to then.
@@ -106,6 +107,11 @@ func (c *call) head(req *http.Request, key string) {
 				req.Header[name] = v
 			}
 		}
+		for _, name := range []string{"Anthropic-Beta", "Openai-Beta"} {
+			if kept := c.betas(c.r.Header.Values(name)); len(kept) > 0 {
+				req.Header.Set(name, strings.Join(kept, ","))
+			}
+		}
 		if q := c.r.URL.Query(); q.Get("beta") == "true" {
 			req.URL.RawQuery = url.Values{"beta": {"true"}}.Encode()
 		}
@@ -115,7 +121,7 @@ func (c *call) head(req *http.Request, key string) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would arrive late
-	if c.to.Protocol == connector.Anthropic && req.Header.Get("Anthropic-Version") == "" {
+	if c.to.Protocol == connector.Anthropic {
 		req.Header.Set("Anthropic-Version", "2023-06-01")
 	}
 	for name, value := range c.to.Headers {
@@ -128,6 +134,19 @@ func (c *call) head(req *http.Request, key string) {
 	default:
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
+}
+
+// betas returns the values of a header that the table or the connector permits.
+func (c *call) betas(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		for value := range strings.SplitSeq(line, ",") {
+			if value = strings.TrimSpace(value); betas[value] || slices.Contains(c.to.Allow.Betas, value) {
+				kept = append(kept, value)
+			}
+		}
+	}
+	return kept
 }
 
 // hidden returns the error with the key removed.

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ type turn struct {
 	commands []string // for the agent's shell, all at once
 	status   int      // of HTTP, when it is an error
 	hang     bool     // after the text nothing comes any more
+	prompt   int      // tokens that the server reports to have read; 0: 100
 }
 
 // lab is a scripted server that speaks Chat, and a broker before it.
@@ -179,7 +181,7 @@ func (l *lab) say(w http.ResponseWriter, r *http.Request, say turn, n int) {
 		chunk(call("", "", args[5:]), nil)
 	}
 	chunk(map[string]any{}, stop)
-	fmt.Fprint(w, `data: {"id":"c","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":40}}}`+"\n\ndata: [DONE]\n\n")
+	fmt.Fprintf(w, `data: {"id":"c","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":40}}}`+"\n\ndata: [DONE]\n\n", cmp.Or(say.prompt, 100))
 }
 
 func forPrograms(t *testing.T, test func(t *testing.T, p program, bin string)) {
@@ -294,13 +296,16 @@ func Test_An_Agent_Ends_With_The_Servers_Error(t *testing.T) {
 	})
 }
 
+// ceiling is enough tokens for one request of each program, whose prompts have about 30,000.
+const ceiling = 60_000
+
 func Test_An_Agent_Ends_At_A_Ceiling_And_Names_It(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
 		t.Helper()
-		l := newLab(t, p, broker.Limits{Tokens: 120}, turn{commands: []string{"echo once"}}, turn{text: "never said"})
+		l := newLab(t, p, broker.Limits{Tokens: ceiling}, turn{commands: []string{"echo once"}, prompt: ceiling - 20}, turn{text: "never said"})
 		r := l.finish(t, p, bin)
-		if out := r.stdout.String(); !strings.Contains(out, "ceiling of 120 tokens is reached") || strings.Contains(out, "never said") || r.ProcessState.ExitCode() != 1 {
+		if out := r.stdout.String(); !strings.Contains(out, "ceiling of 60000 tokens is reached") || strings.Contains(out, "never said") || r.ProcessState.ExitCode() != 1 {
 			t.Errorf("status %d\n%s", r.ProcessState.ExitCode(), out)
 		}
 		if len(l.entries) != 2 || l.entries[1].Code != "token_ceiling" {
@@ -313,9 +318,9 @@ func Test_An_Answer_That_Is_Cut_At_A_Ceiling_Ends_An_Agent(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
 		t.Helper()
-		l := newLab(t, p, broker.Limits{Tokens: 1000}, turn{text: strings.Repeat("and on ", 1000)})
+		l := newLab(t, p, broker.Limits{Tokens: ceiling}, turn{text: strings.Repeat("and on ", ceiling)})
 		r := l.finish(t, p, bin)
-		if out := r.stdout.String() + r.stderr.String(); !strings.Contains(out, "ceiling of 1000 tokens is reached") || r.ProcessState.ExitCode() != 1 {
+		if out := r.stdout.String() + r.stderr.String(); !strings.Contains(out, "ceiling of 60000 tokens is reached") || r.ProcessState.ExitCode() != 1 {
 			t.Errorf("status %d\n%.5000s", r.ProcessState.ExitCode(), out)
 		}
 		for _, e := range l.entries {

@@ -150,7 +150,7 @@ var arrows = []struct {
 	{"internal/cli/assistants", []string{"sandbox", "policy", "agent", "internal/agent", "internal/hostfile", "internal/cli"}},
 	{"internal/cli/diagnosis", []string{"sandbox", "sandboxtest", "internal/cli"}},
 	{"test/e2e", []string{"sandbox", "sandboxtest", "policy", "internal/guest", "internal/stage", "internal/persist", "backend", "internal/repo", "agent", "internal/agent", "internal/seccomp", "test/e2e"}},
-	{"test/e2e/broker", []string{"internal/agent/broker", "agent/connector"}},
+	{"test/e2e/broker", []string{"internal/agent/broker", "agent/connector", "test/e2e/model"}},
 	{"test/e2e/virtual", []string{"memory", "internal/memory"}},
 	{"test/docs", nil},
 	{"test/deadline", nil},

@@ -35,6 +35,10 @@ func (chat) Write(r Request, t Target) []byte {
 	} else if n > 0 {
 		limit = n
 	}
+	store := any(nil)
+	if t.Completion { // OpenAI's own server stores answers unless it is told not to; others may not know the member
+		store = false
+	}
 	choice, parallel := openaiChoiceOf(r.Choice, true), r.Parallel
 	if len(tools) == 0 {
 		choice, parallel = nil, nil
@@ -42,7 +46,7 @@ func (chat) Write(r Request, t Target) []byte {
 	return object("model", t.Model, "messages", messages, "tools", some(tools), "tool_choice", choice, "parallel_tool_calls", parallel,
 		"max_tokens", limit, "max_completion_tokens", completion, "temperature", r.Temperature, "top_p", r.TopP, "stop", list(r.Stop),
 		"reasoning_effort", optional(r.Effort), "response_format", chatFormatOf(r.Format),
-		"stream", true, "stream_options", object("include_usage", true))
+		"store", store, "stream", true, "stream_options", object("include_usage", true))
 }
 
 // optional returns nil for an empty text.

@@ -205,3 +205,13 @@ func Test_Blocks_Of_Messages_Are_In_Order_When_Calls_Come_At_Once(t *testing.T) 
 		t.Errorf("got\n%s\nwant\n%s", s, want)
 	}
 }
+
+func Test_OpenAI_Stores_No_Chat(t *testing.T) {
+	t.Parallel()
+	r := dialect.Request{Messages: []dialect.Message{{Role: dialect.User, Parts: []dialect.Part{{Kind: dialect.Text, Text: "hi"}}}}}
+	for own, want := range map[bool]int{true: 1, false: 0} {
+		if body := dialect.For(connector.OpenAI).Write(r, dialect.Target{Model: "m", Completion: own}); strings.Count(string(body), `"store":false`) != want {
+			t.Errorf("OpenAI's own server %v: %s", own, body)
+		}
+	}
+}

@@ -162,9 +162,15 @@ func characters(parts []Part) int {
 		if p.Kind == Image {
 			n += 4000 // an image has about a thousand tokens
 		}
+		if p.Kind == File {
+			n += min(len(p.Data), perToken*maxFile)
+		}
 	}
 	return n
 }
+
+// maxFile is the number of tokens that the pages of one file have at most, about.
+const maxFile = 200_000
 
 // add appends parts to the chat. It merges successive parts of the assistant into one message, and successive results likewise.
 func (r *Request) add(role Role, parts ...Part) {
