@@ -70,6 +70,9 @@ func (p *Proc) Release(n int) {
 	}
 }
 
+// Memory returns how many bytes the machine has counted, those of p among them, and its limit.
+func (p *Proc) Memory() (used, limit int64) { return p.sh.m.bytes.Load(), p.sh.m.most.Load() }
+
 // releaseAll releases the command's remaining reservation.
 func (p *Proc) releaseAll() {
 	p.sh.m.take(-p.reserved)
