@@ -64,6 +64,7 @@ type awkJob struct {
 
 func runAWK(p *shell.Proc) int {
 	j := &awkJob{p: p, memory: program.MemoryGuard{P: p}}
+	defer j.memory.Close()
 	o := program.NewOptions(p, awkCommand, awkOptions)
 	o.Order = getopt.RequireOrder
 	for o.Next() {

@@ -43,7 +43,8 @@ var bcOptions = []getopt.Option{
 func runBC(p *shell.Proc) int {
 	o := program.NewOptions(p, bcCommand, bcOptions)
 	out := program.NewOutput(p)
-	var memory program.MemoryGuard
+	memory := program.MemoryGuard{P: p}
+	defer memory.Close()
 	h := &interpreter.Host{Out: out.Writer, Spend: p.Spend, Take: memory.Take, Width: 70}
 	h.Tell = func(text string) { _, _ = io.WriteString(p.Stderr, text+"\n") }
 	for o.Next() {

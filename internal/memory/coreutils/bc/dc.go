@@ -36,12 +36,14 @@ type dc struct {
 	out    *program.Output
 	desk   *interpreter.Desk
 	stdin  *bufio.Reader
+	memory program.MemoryGuard
 	status int
 	ended  bool
 }
 
 func runDC(p *shell.Proc) int {
 	c := newDC(p)
+	defer c.memory.Close()
 	o := program.NewOptions(p, dcCommand, dcOptions)
 	given := false
 	for o.Next() && !c.ended {
@@ -72,9 +74,8 @@ func runDC(p *shell.Proc) int {
 }
 
 func newDC(p *shell.Proc) *dc {
-	c := &dc{p: p, out: program.NewOutput(p), stdin: bufio.NewReaderSize(p.Stdin, program.BufferSize)}
-	memory := program.MemoryGuard{P: p}
-	h := &interpreter.Host{Out: c.out.Writer, Spend: p.Spend, Take: memory.Take, Width: 71}
+	c := &dc{p: p, out: program.NewOutput(p), stdin: bufio.NewReaderSize(p.Stdin, program.BufferSize), memory: program.MemoryGuard{P: p}}
+	h := &interpreter.Host{Out: c.out.Writer, Spend: p.Spend, Take: c.memory.Take, Width: 71}
 	h.Tell = func(text string) { _, _ = io.WriteString(p.Stderr, text+"\n") }
 	if n, err := strconv.Atoi(p.Getenv("DC_LINE_LENGTH")); err == nil && (n == 0 || n > 1) {
 		h.Width = n

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/jq/interpreter"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
@@ -151,7 +152,7 @@ func (i *jqInputs) one() (interpreter.Value, error) {
 		}
 		i.close()
 		if !errors.Is(err, io.EOF) {
-			if i.j.p.Context().Err() != nil || shell.Errno(err) == 0 {
+			if i.j.p.Context().Err() != nil || shell.Errno(err) == 0 || errors.Is(err, syscall.ENOMEM) {
 				return nil, err
 			}
 			_ = i.j.out.Flush()
@@ -186,7 +187,7 @@ func (i *jqInputs) text() (interpreter.Value, error) {
 	for i.open() {
 		_, err := b.ReadFrom(i.lines)
 		i.close()
-		if err != nil && i.j.p.Context().Err() != nil {
+		if err != nil && (i.j.p.Context().Err() != nil || errors.Is(err, syscall.ENOMEM)) {
 			return nil, err
 		}
 		if err != nil {

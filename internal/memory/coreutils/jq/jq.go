@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/jq/interpreter"
@@ -86,6 +87,7 @@ type jqJob struct {
 
 func runJQ(p *shell.Proc) int {
 	j := &jqJob{p: p, memory: program.MemoryGuard{P: p}, vars: map[string]interpreter.Value{}, rest: 'f', style: interpreter.Style{Indent: 2}}
+	defer j.memory.Close()
 	j.out = program.NewOutput(p)
 	j.options()
 	if j.done {
@@ -444,7 +446,12 @@ func (j *jqJob) run(program *interpreter.Program) int {
 func (j *jqJob) inputError(err error) (status int, stop bool) {
 	var pe *interpreter.ParseError
 	_ = j.out.Flush()
-	if !errors.As(err, &pe) {
+	switch {
+	case errors.As(err, &pe):
+	case errors.Is(err, syscall.ENOMEM):
+		fmt.Fprint(j.p.Stderr, "jq: error: cannot allocate memory\n")
+		return 2, true
+	default:
 		return j.p.Status(err), true
 	}
 	if j.seq {

@@ -67,7 +67,8 @@ type yqJob struct {
 }
 
 func runYQ(p *shell.Proc) int {
-	j := &yqJob{p: p, indent: 2}
+	j := &yqJob{p: p, indent: 2, memory: program.MemoryGuard{P: p}}
+	defer j.memory.Close()
 	o := program.NewOptions(p, yqCommand, yqOptions)
 	for o.Next() {
 		if err := j.option(o); err != nil {
@@ -216,7 +217,8 @@ func (j *yqJob) file(filter *interpreter.Program, name string) error {
 	if err := j.p.Spend(len(text) >> 4); err != nil {
 		return err
 	}
-	if err := j.memory.Take(len(text) * 16); err != nil {
+	// The decoder makes a document whole.
+	if err := j.memory.Take(yamlNodes(text) * yamlNode); err != nil {
 		return err
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -231,6 +233,21 @@ func (j *yqJob) file(filter *interpreter.Program, name string) error {
 			return err
 		}
 	}
+}
+
+// yamlNode is about what the decoder takes for a node, in bytes.
+const yamlNode = 256
+
+// yamlNodes bounds the number of nodes in a text: each but the first comes after a byte that begins one.
+func yamlNodes(text []byte) int {
+	n := 1
+	for _, c := range text {
+		switch c {
+		case '\n', ':', ',', '[', '{', '-', '?':
+			n++
+		}
+	}
+	return n
 }
 
 // apply runs the filter on a document and writes what it gives.

@@ -150,6 +150,7 @@ func (m *machine) more(i int) bool {
 		m.fields = m.fields[:0]
 		m.spend(1 + len(m.rec)>>6)
 		m.split(m.rec, m.fsMode, m.fsText, m.fsRegex, func(s, _ string) {
+			m.roomForField()
 			m.fields = append(m.fields, inputValue(s))
 		})
 		m.known = len(m.fields)
@@ -161,9 +162,25 @@ func (m *machine) addField(s string) {
 	if m.known < len(m.fields) {
 		m.fields[m.known] = value{s: s, k: input}
 	} else {
+		m.roomForField()
 		m.fields = append(m.fields, value{s: s, k: input})
 	}
 	m.known++
+}
+
+// fieldCost is the size of a field without its text, in bytes.
+const fieldCost = 32
+
+// roomForField makes room for one more field. The fields of a long record have many times its size.
+func (m *machine) roomForField() {
+	n := len(m.fields)
+	if n < cap(m.fields) {
+		return
+	}
+	size := max(2*n, 16)
+	m.grow(size * fieldCost)
+	m.spend(size >> 3)
+	m.fields = append(make([]value, 0, size), m.fields...)
 }
 
 // cutBlanks cuts fields between blanks up to the n-th.
@@ -250,7 +267,6 @@ func (m *machine) setCount(n, pos int) {
 	}
 	m.cutAll()
 	if n > m.known {
-		m.grow((n - m.known) * 32)
 		m.spend((n - m.known) >> 3)
 	}
 	for m.known < n {
