@@ -137,15 +137,15 @@ func (sh *interp) parseOptions(args []string, spec string) (list []flag, rest []
 }
 
 // badOption writes the message for an unknown option. It returns 2.
-func (sh *interp) badOption(s string) int {
-	return sh.usage(sh.usageText(), "%s: invalid option", s)
+func (ex *execution) badOption(s string) int {
+	return ex.usage(ex.usageText(), "%s: invalid option", s)
 }
 
-func (sh *interp) usageText() string {
-	if b := sh.m.lib.builtins[sh.builtinName]; b != nil {
+func (ex *execution) usageText() string {
+	if b := ex.m.lib.builtins[ex.builtinName]; b != nil {
 		return b.usage
 	}
-	return sh.builtinName
+	return ex.builtinName
 }
 
 // numberArg is the operand of exit, return, shift and their like.

@@ -226,8 +226,8 @@ func condShown(s string) string {
 }
 
 // condHead is the prefix of a traced test.
-func (sh *interp) condHead() string {
-	if sh.condNot {
+func (ex *execution) condHead() string {
+	if ex.condNot {
 		return "[[ ! "
 	}
 	return "[[ "
@@ -527,11 +527,11 @@ func (sh *interp) unaryTest(op byte, s string) bool {
 }
 
 // isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.
-func (sh *interp) isTerminal(fd int64) bool {
+func (ex *execution) isTerminal(fd int64) bool {
 	if fd < 0 || fd > 1<<20 {
 		return false
 	}
-	_, _, ok := sh.stream(sh.ctx, int(fd)).Terminal()
+	_, _, ok := ex.stream(ex.ctx, int(fd)).Terminal()
 	return ok
 }
 
@@ -564,11 +564,11 @@ func (sh *interp) isSetName(s string) bool {
 }
 
 // fileTest evaluates the operators about files.
-func (sh *interp) fileTest(op byte, name string) bool {
+func (ex *execution) fileTest(op byte, name string) bool {
 	if name == "" {
 		return false
 	}
-	info, err := sh.statFile(name, op != 'h' && op != 'L')
+	info, err := ex.statFile(name, op != 'h' && op != 'L')
 	if err != nil {
 		return false
 	}
@@ -578,7 +578,7 @@ func (sh *interp) fileTest(op byte, name string) bool {
 		if op == 'w' {
 			want = byte(fd.ModeWrite)
 		}
-		return sh.fds.Get(n).Mode&want != 0
+		return ex.fds.Get(n).Mode&want != 0
 	}
 	switch op {
 	case 'a', 'e':
@@ -606,40 +606,40 @@ func (sh *interp) fileTest(op byte, name string) bool {
 	case 'k':
 		return m&fs.ModeSticky != 0
 	case 'O':
-		return info.UID == sh.cred.UID
+		return info.UID == ex.cred.UID
 	case 'G':
-		return info.GID == sh.cred.GID
+		return info.GID == ex.cred.GID
 	case 'N':
 		return info.Mtime.After(info.Atime)
 	case 'r':
-		return sh.m.fs.Access(sh.cred, sh.abs(name), vfs.MayRead) == nil
+		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayRead) == nil
 	case 'w':
-		return sh.m.fs.Access(sh.cred, sh.abs(name), vfs.MayWrite) == nil
+		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayWrite) == nil
 	case 'x':
-		return sh.m.fs.Access(sh.cred, sh.abs(name), vfs.MayExec) == nil
+		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayExec) == nil
 	}
 	return false
 }
 
 // statFile is stat(2), which also knows the process's own descriptors.
-func (sh *interp) statFile(name string, follow bool) (vfs.Info, error) {
+func (ex *execution) statFile(name string, follow bool) (vfs.Info, error) {
 	if fd, ok := ownStream(name); ok && follow {
-		d := sh.fds.Get(fd)
+		d := ex.fds.Get(fd)
 		if d == nil {
 			return vfs.Info{}, fs.ErrNotExist
 		}
-		return sh.statOpen(d)
+		return ex.statOpen(d)
 	}
 	if !follow {
-		return sh.m.fs.Lstat(sh.cred, sh.abs(name))
+		return ex.m.fs.Lstat(ex.cred, ex.abs(name))
 	}
-	return sh.m.fs.Stat(sh.cred, sh.abs(name))
+	return ex.m.fs.Stat(ex.cred, ex.abs(name))
 }
 
 // compareFiles is -nt, -ot and -ef.
-func (sh *interp) compareFiles(op, a, b string) bool {
-	x, err1 := sh.statFile(a, true)
-	y, err2 := sh.statFile(b, true)
+func (ex *execution) compareFiles(op, a, b string) bool {
+	x, err1 := ex.statFile(a, true)
+	y, err2 := ex.statFile(b, true)
 	switch op {
 	case "-nt":
 		return err1 == nil && (err2 != nil || x.Mtime.After(y.Mtime))

@@ -58,11 +58,11 @@ func (sh *interp) localBuiltin(args []string) int {
 }
 
 // localOptions is "local -": options are brought back when the function ends.
-func (sh *interp) localOptions() {
-	sh.ownFrames()
-	f := sh.top()
+func (ex *execution) localOptions() {
+	ex.ownFrames()
+	f := ex.top()
 	if !f.localOpts {
-		f.localOpts, f.savedOpt, f.savedShopt = true, sh.opt, sh.shopt
+		f.localOpts, f.savedOpt, f.savedShopt = true, ex.opt, ex.shopt
 	}
 }
 

@@ -124,46 +124,46 @@ func (sh *interp) commandText() string {
 }
 
 // funcNames returns FUNCNAME: the innermost call first.
-func (sh *interp) funcNames() []string {
-	if !sh.inFunction() {
+func (ex *execution) funcNames() []string {
+	if !ex.inFunction() {
 		return nil
 	}
-	return sh.withScript(sh.column(func(f frame) string { return f.name }), "main")
+	return ex.withScript(ex.column(func(f frame) string { return f.name }), "main")
 }
 
 // sources returns BASH_SOURCE.
-func (sh *interp) sources() []string {
-	return sh.withScript(sh.column(func(f frame) string { return f.source }), sh.script)
+func (ex *execution) sources() []string {
+	return ex.withScript(ex.column(func(f frame) string { return f.source }), ex.script)
 }
 
 // callLines returns BASH_LINENO.
-func (sh *interp) callLines() []string {
-	return sh.withScript(sh.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
+func (ex *execution) callLines() []string {
+	return ex.withScript(ex.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
 }
 
 // withScript appends the script's own entry to a list of the call stack; -c has none.
-func (sh *interp) withScript(list []string, text string) []string {
-	if sh.script != "" {
+func (ex *execution) withScript(list []string, text string) []string {
+	if ex.script != "" {
 		list = append(list, text)
 	}
 	return list
 }
 
 // argCounts returns BASH_ARGC.
-func (sh *interp) argCounts() []string {
-	if sh.shopt&shopt.ExtDebug == 0 || !sh.inFunction() {
+func (ex *execution) argCounts() []string {
+	if ex.shopt&shopt.ExtDebug == 0 || !ex.inFunction() {
 		return nil
 	}
-	return sh.column(func(f frame) string { return strconv.Itoa(len(f.args)) })
+	return ex.column(func(f frame) string { return strconv.Itoa(len(f.args)) })
 }
 
 // argValues returns BASH_ARGV: the last argument first.
-func (sh *interp) argValues() []string {
-	if sh.shopt&shopt.ExtDebug == 0 {
+func (ex *execution) argValues() []string {
+	if ex.shopt&shopt.ExtDebug == 0 {
 		return nil
 	}
 	var list []string
-	for _, f := range slices.Backward(sh.frames) {
+	for _, f := range slices.Backward(ex.frames) {
 		for _, arg := range slices.Backward(f.args) {
 			list = append(list, arg)
 		}

@@ -186,11 +186,11 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 }
 
 // currentSource returns the file whose commands run, "" for -c.
-func (sh *interp) currentSource() string {
-	if n := len(sh.frames); n > 0 {
-		return sh.frames[n-1].source
+func (ex *execution) currentSource() string {
+	if n := len(ex.frames); n > 0 {
+		return ex.frames[n-1].source
 	}
-	return sh.script
+	return ex.script
 }
 
 // setFunction defines a function; nil removes it.
@@ -277,9 +277,9 @@ func (sh *interp) deeper(what string, levels int) bool {
 }
 
 // shallower undoes deeper.
-func (sh *interp) shallower(levels int) {
-	sh.depth--
-	sh.levels -= int32(levels + callLevels)
+func (ex *execution) shallower(levels int) {
+	ex.depth--
+	ex.levels -= int32(levels + callLevels)
 }
 
 const (
@@ -291,24 +291,24 @@ const (
 
 // reserveStack counts levels of constructs and charges for the stack that they take. The charge remains until the
 // process ends, as the stack does.
-func (sh *interp) reserveStack(levels int) bool {
-	sh.levels += int32(levels)
-	if sh.levels <= sh.paidLevels+freeLevels {
+func (ex *execution) reserveStack(levels int) bool {
+	ex.levels += int32(levels)
+	if ex.levels <= ex.paidLevels+freeLevels {
 		return true
 	}
-	n := sh.levels - sh.paidLevels - freeLevels + levelBatch
-	if !sh.charge(int(n) * levelStack) {
+	n := ex.levels - ex.paidLevels - freeLevels + levelBatch
+	if !ex.charge(int(n) * levelStack) {
 		return false
 	}
-	sh.paidLevels += n
+	ex.paidLevels += n
 	return true
 }
 
-func (sh *interp) stackName() string {
-	if n := len(sh.frames); n > 0 {
-		return sh.frames[n-1].name
+func (ex *execution) stackName() string {
+	if n := len(ex.frames); n > 0 {
+		return ex.frames[n-1].name
 	}
-	return sh.name
+	return ex.name
 }
 
 // external runs a program and waits for it.
@@ -412,19 +412,19 @@ func (e *hashError) Error() string { return e.path + ": " + e.err.Error() }
 func (e *hashError) Unwrap() error { return e.err }
 
 // searchPath looks for a program in the directories of path.
-func (sh *interp) searchPath(name, path string) (*Command, string, error) {
+func (ex *execution) searchPath(name, path string) (*Command, string, error) {
 	var denied error
 	for {
 		dir, rest, more := strings.Cut(path, ":")
 		if binDirs[strings.TrimRight(dir, "/")] {
-			if c := sh.m.command(name); c != nil && !sh.fileAt(dir+"/"+name) {
+			if c := ex.m.command(name); c != nil && !ex.fileAt(dir+"/"+name) {
 				return c, dir + "/" + name, nil
 			}
 		}
 		if dir == "" {
 			dir = "."
 		}
-		c, file, err := sh.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
+		c, file, err := ex.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
 		if err == nil {
 			return c, file, nil
 		}
@@ -442,17 +442,17 @@ func (sh *interp) searchPath(name, path string) (*Command, string, error) {
 	return nil, "", syscall.ENOENT
 }
 
-func (sh *interp) fileAt(path string) bool {
-	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+func (ex *execution) fileAt(path string) bool {
+	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
 	return err == nil && info.Mode.IsRegular()
 }
 
 // programAt returns the program at a path.
-func (sh *interp) programAt(path string) (*Command, string, error) {
-	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+func (ex *execution) programAt(path string) (*Command, string, error) {
+	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
 	if err != nil {
 		if i := strings.LastIndexByte(path, '/'); Errno(err) == syscall.ENOENT && i > 0 && binDirs[path[:i]] {
-			if c := sh.m.command(path[i+1:]); c != nil {
+			if c := ex.m.command(path[i+1:]); c != nil {
 				return c, path, nil
 			}
 		}
@@ -461,7 +461,7 @@ func (sh *interp) programAt(path string) (*Command, string, error) {
 	switch {
 	case info.Mode.IsDir():
 		return nil, path, syscall.EISDIR
-	case info.Mode&fs.ModeType != 0, sh.m.fs.Access(sh.cred, sh.abs(path), 1) != nil:
+	case info.Mode&fs.ModeType != 0, ex.m.fs.Access(ex.cred, ex.abs(path), 1) != nil:
 		return nil, path, syscall.EACCES
 	case info.Mode.Perm()&0o111 == 0:
 		return nil, path, syscall.EACCES

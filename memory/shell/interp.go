@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -14,52 +13,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/account"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// control says why commands are being left.
-type control uint8
-
-const (
-	ctlNone     control = iota
-	ctlBreak            // as many loops as ctlN
-	ctlContinue         // the loop that is ctlN further out goes on
-	ctlReturn           // a function or source
-	ctlAbort            // the whole command at the top: an error of an expansion
-	ctlExit             // the process
-)
-
-// interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. Each part
-// has its own state; a function that needs several of them is a method of interp.
+// interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. It consists
+// of parts, each with its own state; a function that needs several of them, or runs commands, is a method of interp.
 type interp struct {
-	m   *machine
-	ctx context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
-
-	processState
+	execution
 	variables
 	functions
-	callStack
-	flow
-	activeCommand
 	wordBuffers
 	arithmetic
-	descriptors
 	trapRun
 	commandNames
-	scriptState
 
-	opt     option.Set
-	shopt   shopt.Set
-	memory  account.Account
-	gas     int // fuel that the process has taken and not used
 	before  forkState
 	jobs    *job.Table
 	options getopts.State
@@ -67,80 +39,8 @@ type interp struct {
 	rand    *random.Generator
 	start   int64 // for SECONDS
 
-	cred     vfs.Cred
 	as       asker
-	dir      string
 	dirStack []string
-	umask    fs.FileMode
-	rlimit   *rlimit.Limits
-}
-
-// processState says which process of the machine the interpreter is.
-type processState struct {
-	p          *process.Process
-	ownProcess bool       // p is not that of the parent
-	ownedEnd   bool       // close takes p out of the table
-	sole       bool       // the process runs one program, which may take p over
-	inSubst    bool       // inside a command substitution
-	signaled   int        // the signal that ends the process
-	died       deadChild  // the program that a signal has just ended
-	subshell   int        // BASH_SUBSHELL
-	mainPID    int        // $$
-	lastBg     int        // $!
-	hosts      []*fd.Host // the streams of the run
-}
-
-// shellPID returns $$: that of the shell, also in subshells.
-func (p *processState) shellPID() int { return p.mainPID }
-
-// flow holds the status of the last command, and why commands are being left.
-type flow struct {
-	status     int
-	pipeStatus []int
-	pipeOne    [1]int // the array of pipeStatus for a single command
-	ctl        control
-	ctlN       int
-	noErrExit  int // conditions around the command, where set -e does nothing
-	exiting    bool
-}
-
-// isUnwinding reports whether commands are being left; the next one must not run.
-func (f *flow) isUnwinding() bool { return f.ctl != ctlNone }
-
-// exit leaves the process with the status; its EXIT trap runs.
-func (f *flow) exit(status int) int {
-	f.status = status & 0xff
-	f.ctl = ctlExit
-	return f.status
-}
-
-// leaveLoop reports whether a loop ends after its body or condition, as the control state asks.
-func (f *flow) leaveLoop() bool {
-	switch f.ctl {
-	case ctlNone:
-		return false
-	case ctlBreak:
-		if f.ctlN--; f.ctlN <= 0 {
-			f.ctl = ctlNone
-		}
-		return true
-	case ctlContinue:
-		if f.ctlN--; f.ctlN <= 0 {
-			f.ctl = ctlNone
-			return false
-		}
-	default:
-	}
-	return true
-}
-
-// scriptState describes the script that is being read.
-type scriptState struct {
-	script   string // the file that is run, "" for -c
-	name     string // $0
-	unitBase int    // conditions around the script being read
-	echoed   bool   // set -v has shown the lines already
-	readBuf  []byte // of the read builtin
 }
 
 // lastEpoch numbers processes across all machines, so that a cell belongs to one only.
@@ -149,14 +49,19 @@ var lastEpoch atomic.Uint64 //nolint:gochecknoglobals // A counter; nothing depe
 func newEpoch() uint64 { return lastEpoch.Add(1) }
 
 // abs returns path as seen from the root.
-func (sh *interp) abs(path string) string {
+func (ex *execution) abs(path string) string {
 	switch {
 	case path == "" || path[0] == '/':
 		return path
-	case strings.HasSuffix(sh.dir, "/"):
-		return sh.dir + path
+	case strings.HasSuffix(ex.dir, "/"):
+		return ex.dir + path
 	}
-	return sh.dir + "/" + path
+	return ex.dir + "/" + path
+}
+
+// connect lets the parts of a new interpreter refer to each other.
+func (sh *interp) connect() {
+	sh.introduce()
 }
 
 // fork returns a process that begins as this one. While it runs on this goroutine the parent waits;
@@ -164,7 +69,7 @@ func (sh *interp) abs(path string) string {
 func (sh *interp) fork(beside bool) *interp {
 	c := &interp{}
 	*c = *sh
-	c.introduce()
+	c.connect()
 	c.epoch = newEpoch()
 	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliases.Share(), sh.escapes}
 	sh.varsShared, sh.funcsShared = true, true
@@ -252,21 +157,21 @@ func (sh *interp) tickSlow() bool {
 }
 
 // fill takes a batch of fuel when there is none left.
-func (sh *interp) fill() {
-	if sh.gas >= 0 {
+func (ex *execution) fill() {
+	if ex.gas >= 0 {
 		return
 	}
-	if err := sh.m.takeFuel(fuelBatch - sh.gas); err != nil {
-		sh.m.stop(err)
+	if err := ex.m.takeFuel(fuelBatch - ex.gas); err != nil {
+		ex.m.stop(err)
 	}
-	sh.gas = fuelBatch
+	ex.gas = fuelBatch
 }
 
 // burn takes n units for work in the middle of which no trap runs: signals wait for the next command. False: leave.
-func (sh *interp) burn(n int) bool {
-	sh.gas -= n
-	sh.fill()
-	return sh.ctx.Err() == nil
+func (ex *execution) burn(n int) bool {
+	ex.gas -= n
+	ex.fill()
+	return ex.ctx.Err() == nil
 }
 
 // die leaves the process because its context has ended; traps do not run.
@@ -281,12 +186,12 @@ func (sh *interp) die(ctx context.Context) {
 
 // abort leaves the command at the top of the script, as bash does after errors of
 // expansions; a subshell ends.
-func (sh *interp) abort() {
-	sh.status = 1
-	if sh.subshell > 0 || sh.opt&option.ErrExit != 0 && sh.noErrExit == 0 {
-		sh.ctl = ctlExit
+func (ex *execution) abort() {
+	ex.status = 1
+	if ex.subshell > 0 || ex.opt&option.ErrExit != 0 && ex.noErrExit == 0 {
+		ex.ctl = ctlExit
 	} else {
-		sh.ctl = ctlAbort
+		ex.ctl = ctlAbort
 	}
 }
 
@@ -298,7 +203,12 @@ const (
 
 // newInterp returns the first process of a machine.
 func newInterp(m *machine, o Options) *interp {
-	sh := &interp{m: m, ctx: m.life, opt: option.Default, shopt: shopt.Default, start: m.now().Unix(), cred: o.Cred, umask: o.Umask, dir: o.Dir}
+	sh := &interp{
+		execution: execution{
+			m: m, ctx: m.life, opt: option.Default, shopt: shopt.Default, cred: o.Cred, umask: o.Umask, dir: o.Dir,
+		},
+		start: m.now().Unix(),
+	}
 	sh.epoch, sh.name, sh.fds = newEpoch(), o.Name, fd.NewTable()
 	if sh.name == "" {
 		sh.name = "bash"
@@ -314,7 +224,7 @@ func newInterp(m *machine, o Options) *interp {
 	sh.p, sh.ownProcess = p, true
 	m.first = p
 	sh.mainPID = p.PID
-	sh.introduce()
+	sh.connect()
 	sh.importEnv(o.Env)
 	sh.initVars(1)
 	sh.show(sh.name)
@@ -506,8 +416,8 @@ func (sh *interp) environ() []string {
 }
 
 // readSmall returns the content of a small file, "" when it cannot be read.
-func (sh *interp) readSmall(name string) string {
-	f, err := sh.m.fs.OpenFile(sh.ctx, sh.cred, name, os.O_RDONLY, 0)
+func (ex *execution) readSmall(name string) string {
+	f, err := ex.m.fs.OpenFile(ex.ctx, ex.cred, name, os.O_RDONLY, 0)
 	if err != nil {
 		return ""
 	}

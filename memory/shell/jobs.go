@@ -147,15 +147,15 @@ func (sh *interp) taken(bits uint64) int {
 }
 
 // interruptible returns a context for a call that waits, which a trapped signal ends too.
-func (sh *interp) interruptible() (context.Context, func()) {
-	if sh.p.Handled.Load() == 0 {
-		return sh.ctx, func() {}
+func (ex *execution) interruptible() (context.Context, func()) {
+	if ex.p.Handled.Load() == 0 {
+		return ex.ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(sh.ctx)
+	ctx, cancel := context.WithCancel(ex.ctx)
 	wake := make(chan struct{}, 1)
-	sh.p.Wake.Store(&wake)
+	ex.p.Wake.Store(&wake)
 	stop := make(chan struct{})
-	if sh.p.Pending.Load() != 0 {
+	if ex.p.Pending.Load() != 0 {
 		cancel()
 	}
 	go func() {
@@ -166,7 +166,7 @@ func (sh *interp) interruptible() (context.Context, func()) {
 		}
 	}()
 	return ctx, func() {
-		sh.p.Wake.Store(nil)
+		ex.p.Wake.Store(nil)
 		close(stop)
 		cancel()
 	}
@@ -596,8 +596,8 @@ func (sh *interp) takeChildren() {
 }
 
 // isMonitoring reports whether the shell reports its jobs between commands: set -m in a script.
-func (sh *interp) isMonitoring() bool {
-	return sh.opt&(option.Monitor|option.Interactive) == option.Monitor && sh.subshell == 0
+func (ex *execution) isMonitoring() bool {
+	return ex.opt&(option.Monitor|option.Interactive) == option.Monitor && ex.subshell == 0
 }
 
 // reportJobs reports jobs that have ended or stopped, under set -m.

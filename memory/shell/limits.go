@@ -95,40 +95,40 @@ func (sh *interp) bequeath(c *interp, beside bool) {
 
 // charge counts n more bytes of memory, or fewer. False: there are not as many, and the
 // process ends.
-func (sh *interp) charge(n int) bool {
-	if sh.memory.Charge(n, sh.m) {
+func (ex *execution) charge(n int) bool {
+	if ex.memory.Charge(n, ex.m) {
 		return true
 	}
-	sh.failMemory(n)
+	ex.failMemory(n)
 	return false
 }
 
 // failMemory ends the process as bash does.
-func (sh *interp) failMemory(n int) {
-	if !sh.exiting {
-		sh.errorf("xrealloc: cannot allocate %d bytes", n)
-		sh.exiting = true
-		sh.exit(2)
+func (ex *execution) failMemory(n int) {
+	if !ex.exiting {
+		ex.errorf("xrealloc: cannot allocate %d bytes", n)
+		ex.exiting = true
+		ex.exit(2)
 	}
 }
 
 // room reports whether a value of n bytes fits into memory; it ends the process when not.
-func (sh *interp) room(n int) bool {
-	sh.gas -= n >> 6
-	if int64(n) <= sh.m.most.Load()-sh.m.bytes.Load() {
+func (ex *execution) room(n int) bool {
+	ex.gas -= n >> 6
+	if int64(n) <= ex.m.most.Load()-ex.m.bytes.Load() {
 		return true
 	}
-	sh.m.meet(ErrMemory)
-	sh.failMemory(n)
+	ex.m.meet(ErrMemory)
+	ex.failMemory(n)
 	return false
 }
 
 // hold charges for memory that only the running command holds: its expanded words.
-func (sh *interp) hold(n int) bool {
-	if !sh.charge(n) {
+func (ex *execution) hold(n int) bool {
+	if !ex.charge(n) {
 		return false
 	}
-	sh.memory.Hold(n)
+	ex.memory.Hold(n)
 	return true
 }
 
@@ -211,25 +211,25 @@ func (sh *interp) setText(c *cell, s string) bool {
 }
 
 // slot returns the number of a name that a script has made up.
-func (sh *interp) slot(name string) int {
-	if n := sh.m.lib.symbols.known(name); n >= 0 {
+func (ex *execution) slot(name string) int {
+	if n := ex.m.lib.symbols.known(name); n >= 0 {
 		return n
 	}
-	if !sh.m.take(nameWeight + len(name)) {
-		sh.failMemory(nameWeight + len(name))
+	if !ex.m.take(nameWeight + len(name)) {
+		ex.failMemory(nameWeight + len(name))
 		return slotUnderscore
 	}
-	return sh.m.lib.symbols.slot(strings.Clone(name))
+	return ex.m.lib.symbols.slot(strings.Clone(name))
 }
 
 // keep charges for texts of a table of the process: aliases, traps, history. They count until it
 // ends, even if they are taken out again.
-func (sh *interp) keep(list ...string) bool {
+func (ex *execution) keep(list ...string) bool {
 	n := 64
 	for _, s := range list {
 		n += len(s)
 	}
-	return sh.charge(n)
+	return ex.charge(n)
 }
 
 // rlimits returns the limits of the machine that ulimit shows.
@@ -238,8 +238,8 @@ func (m *machine) rlimits() rlimit.Machine {
 }
 
 // ulimitValue returns a limit as ulimit prints it, "" for an unknown resource.
-func (sh *interp) ulimitValue(resource byte, hard bool) string {
-	return sh.rlimit.Value(resource, hard, sh.m.rlimits())
+func (ex *execution) ulimitValue(resource byte, hard bool) string {
+	return ex.rlimit.Value(resource, hard, ex.m.rlimits())
 }
 
 func (sh *interp) ulimit(args []string) int {

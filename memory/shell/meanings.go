@@ -403,13 +403,13 @@ func (sh *interp) aliasBuiltin(args []string) int {
 	return st
 }
 
-func (sh *interp) aliasLine(name, value string) string {
+func (ex *execution) aliasLine(name, value string) string {
 	dash := ""
 	if strings.HasPrefix(name, "-") {
 		dash = "-- "
 	}
 	word := "alias "
-	if sh.opt&option.Posix != 0 {
+	if ex.opt&option.Posix != 0 {
 		word, dash = "", ""
 	}
 	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"

@@ -15,52 +15,52 @@ import (
 )
 
 // messageName returns the first word of messages: the script, or $0.
-func (sh *interp) messageName() string {
-	if s := sh.currentSource(); s != "" && sh.opt&option.Interactive == 0 {
+func (ex *execution) messageName() string {
+	if s := ex.currentSource(); s != "" && ex.opt&option.Interactive == 0 {
 		return s
 	}
-	return sh.name
+	return ex.name
 }
 
 // errorf writes a message of the shell to descriptor 2: "bash: line 3: text".
-func (sh *interp) errorf(format string, args ...any) {
+func (ex *execution) errorf(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
-	prefix := sh.messageName() + ": "
-	if sh.opt&option.Interactive == 0 {
-		prefix += "line " + itoa(sh.line) + ": "
+	prefix := ex.messageName() + ": "
+	if ex.opt&option.Interactive == 0 {
+		prefix += "line " + itoa(ex.line) + ": "
 	}
-	sh.errorRaw(prefix + msg + "\n")
+	ex.errorRaw(prefix + msg + "\n")
 }
 
 // fail writes a message of the running builtin: "bash: line 3: cd: text". It returns 1.
-func (sh *interp) fail(format string, args ...any) int {
-	sh.errorf("%s: %s", sh.builtinName, fmt.Sprintf(format, args...))
+func (ex *execution) fail(format string, args ...any) int {
+	ex.errorf("%s: %s", ex.builtinName, fmt.Sprintf(format, args...))
 	return 1
 }
 
 // usage writes a message about wrong use and how it is right. It returns 2.
-func (sh *interp) usage(usage, format string, args ...any) int {
+func (ex *execution) usage(usage, format string, args ...any) int {
 	if format != "" {
-		sh.fail(format, args...)
+		ex.fail(format, args...)
 	}
-	sh.errorRaw(sh.builtinName + ": usage: " + usage + "\n")
+	ex.errorRaw(ex.builtinName + ": usage: " + usage + "\n")
 	return 2
 }
 
 // errorRaw writes to descriptor 2; that it cannot has no consequence.
-func (sh *interp) errorRaw(s string) {
-	if d := sh.fds.Get(2); d != nil {
-		_, _ = d.Write(sh.ctx, []byte(s))
+func (ex *execution) errorRaw(s string) {
+	if d := ex.fds.Get(2); d != nil {
+		_, _ = d.Write(ex.ctx, []byte(s))
 	}
 }
 
 // arithMessage writes the message for a wrong expression.
-func (sh *interp) arithMessage(err *arithError) {
+func (ex *execution) arithMessage(err *arithError) {
 	prefix := ""
-	if sh.builtinName != "" && !err.fatal {
-		prefix = sh.builtinName + ": "
+	if ex.builtinName != "" && !err.fatal {
+		prefix = ex.builtinName + ": "
 	}
-	sh.errorf("%s%s", prefix, err.Error())
+	ex.errorf("%s%s", prefix, err.Error())
 }
 
 // out writes to descriptor 1 for a builtin and returns its status: that of success, or the one that a
@@ -273,13 +273,13 @@ func (sh *interp) promptDir(base bool) string {
 }
 
 // userName returns the user's name from the machine's /etc/passwd.
-func (sh *interp) userName() string {
-	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(sh.cred.UID)) {
+func (ex *execution) userName() string {
+	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(ex.cred.UID)) {
 			return f[0]
 		}
 	}
-	if sh.cred.UID == 0 {
+	if ex.cred.UID == 0 {
 		return "root"
 	}
 	return "user"

@@ -102,23 +102,23 @@ func (p *specialPart) expand(f *fields, quoted bool) {
 func (p *allPart) expand(f *fields, quoted bool) { f.list(f.sh.params, quoted, p.star) }
 
 // special returns $? and its like, and whether it is set.
-func (sh *interp) special(c byte) (string, bool) {
+func (ex *execution) special(c byte) (string, bool) {
 	switch c {
 	case '?':
-		return strconv.Itoa(sh.status), true
+		return strconv.Itoa(ex.status), true
 	case '#':
-		return strconv.Itoa(len(sh.params)), true
+		return strconv.Itoa(len(ex.params)), true
 	case '$':
-		return strconv.Itoa(sh.shellPID()), true
+		return strconv.Itoa(ex.shellPID()), true
 	case '!':
-		if sh.lastBg == 0 {
+		if ex.lastBg == 0 {
 			return "", false
 		}
-		return strconv.Itoa(sh.lastBg), true
+		return strconv.Itoa(ex.lastBg), true
 	case '-':
-		return sh.opt.Letters(), true
+		return ex.opt.Letters(), true
 	case '0':
-		return sh.name, true
+		return ex.name, true
 	}
 	return "", false
 }
@@ -450,30 +450,30 @@ func (p *paramPart) paramText() string {
 }
 
 // unboundNamed ends the shell for a parameter whose message says how it was written.
-func (sh *interp) unboundNamed(name string, braces bool) {
+func (ex *execution) unboundNamed(name string, braces bool) {
 	if !braces {
 		name = "$" + name
 	}
-	sh.unbound(name)
+	ex.unbound(name)
 }
 
 // unbound ends the shell: set -u and a parameter without value.
-func (sh *interp) unbound(name string) {
-	sh.errorf("%s: unbound variable", name)
-	sh.fatal()
+func (ex *execution) unbound(name string) {
+	ex.errorf("%s: unbound variable", name)
+	ex.fatal()
 }
 
 // fatal leaves the shell after an error of an expansion that a script does not survive.
-func (sh *interp) fatal() {
+func (ex *execution) fatal() {
 	status := 1
-	if sh.opt&option.Command != 0 && sh.opt&option.ErrExit == 0 && sh.subshell == 0 && sh.sourceLevel == 0 {
+	if ex.opt&option.Command != 0 && ex.opt&option.ErrExit == 0 && ex.subshell == 0 && ex.sourceLevel == 0 {
 		status = 127
 	}
-	if sh.opt&option.Interactive != 0 {
-		sh.abort()
+	if ex.opt&option.Interactive != 0 {
+		ex.abort()
 		return
 	}
-	sh.exit(status)
+	ex.exit(status)
 }
 
 // expand adds the parameter to f.

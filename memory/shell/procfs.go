@@ -369,27 +369,27 @@ func (a *asker) fdLink(p *process.Process, n int) (fs.FileMode, string, error) {
 }
 
 // statOpen is fstat(2) for a description. A stream of the host looks like a pipe.
-func (sh *interp) statOpen(d *fd.Description) (vfs.Info, error) {
+func (ex *execution) statOpen(d *fd.Description) (vfs.Info, error) {
 	if d.File == nil && d.Mode == 0 {
 		return vfs.Info{}, syscall.EBADF
 	}
 	if d.File != nil {
 		info, err := d.File.Stat()
 		if info.Mode.Type() == fs.ModeNamedPipe && info.Ino == 0 {
-			info.Ino = d.Number(sh.m.nextPipe)
+			info.Ino = d.Number(ex.m.nextPipe)
 		}
 		return info, err
 	}
-	now := sh.m.now()
+	now := ex.m.now()
 	return vfs.Info{
-		Name: "pipe", Ino: d.Number(sh.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1, UID: sh.cred.UID, GID: sh.cred.GID,
+		Name: "pipe", Ino: d.Number(ex.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1, UID: ex.cred.UID, GID: ex.cred.GID,
 		Atime: now, Mtime: now, Ctime: now,
 	}, nil
 }
 
 // reopen opens the file of a descriptor, as opening /dev/fd/N does on Linux: a regular file afresh,
 // with an offset of its own and if the process may; a pipe is the same pipe.
-func (sh *interp) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
+func (ex *execution) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
 	need := uint8(fd.ModeRead)
 	switch flag & (os.O_WRONLY | os.O_RDWR) {
 	case os.O_WRONLY:
@@ -411,7 +411,7 @@ func (sh *interp) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.
 	if d.File == nil {
 		return nil, syscall.EACCES
 	}
-	f, err := d.File.Reopen(ctx, sh.cred, flag)
+	f, err := d.File.Reopen(ctx, ex.cred, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -731,16 +731,16 @@ func mountName(path string) string {
 var _ vfs.Generated = (*asker)(nil)
 
 // show publishes the process in /proc: its arguments, its directory, its open files.
-func (sh *interp) show(name string) {
-	sh.p.SetName(name)
-	sh.showDir()
-	sh.showFds()
+func (ex *execution) show(name string) {
+	ex.p.SetName(name)
+	ex.showDir()
+	ex.showFds()
 }
 
-func (sh *interp) showDir() {
-	if sh.ownProcess {
-		dir := sh.dir
-		sh.p.Dir.Store(&dir)
+func (ex *execution) showDir() {
+	if ex.ownProcess {
+		dir := ex.dir
+		ex.p.Dir.Store(&dir)
 	}
 }
 
@@ -755,18 +755,18 @@ func (m *machine) stop(why error) {
 }
 
 // process gives the process a place of its own in the table, when it still uses its parent's.
-func (sh *interp) process() *process.Process {
-	if sh.ownProcess {
-		return sh.p
+func (ex *execution) process() *process.Process {
+	if ex.ownProcess {
+		return ex.p
 	}
-	sh.ownProcess = true
-	p, err := sh.m.table.Start(sh.ctx, sh.p)
+	ex.ownProcess = true
+	p, err := ex.m.table.Start(ex.ctx, ex.p)
 	if err != nil { // The table is full: it goes on under the parent's number.
-		return sh.p
+		return ex.p
 	}
-	sh.ownedEnd = true
-	sh.p, sh.ctx = p, p.Ctx
-	sh.showDir()
-	sh.showFds()
+	ex.ownedEnd = true
+	ex.p, ex.ctx = p, p.Ctx
+	ex.showDir()
+	ex.showFds()
 	return p
 }

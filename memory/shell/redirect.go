@@ -90,27 +90,27 @@ func (sh *interp) redirect(list []*redirCode) bool {
 }
 
 // undoRedirs brings back descriptors changed since there were n entries.
-func (sh *interp) undoRedirs(n int) {
-	for len(sh.undo) > n {
-		u := sh.undo[len(sh.undo)-1]
-		sh.undo[len(sh.undo)-1] = undoFd{}
-		sh.undo = sh.undo[:len(sh.undo)-1]
+func (ex *execution) undoRedirs(n int) {
+	for len(ex.undo) > n {
+		u := ex.undo[len(ex.undo)-1]
+		ex.undo[len(ex.undo)-1] = undoFd{}
+		ex.undo = ex.undo[:len(ex.undo)-1]
 		// Putting back what was there cannot fail: the number was fine before.
 		if u.moved {
 			u.d.Unref()
 			continue
 		}
-		_ = sh.setFd(u.fd, u.d)
+		_ = ex.setFd(u.fd, u.d)
 	}
 }
 
 // keepRedirs makes the changes since n entries stay: exec.
-func (sh *interp) keepRedirs(n int) {
-	kept := sh.undo[n:]
-	sh.undo = sh.undo[:n:n]
+func (ex *execution) keepRedirs(n int) {
+	kept := ex.undo[n:]
+	ex.undo = ex.undo[:n:n]
 	for _, u := range kept {
 		if u.subst {
-			_ = sh.setFd(u.fd, u.d) // The number was fine before.
+			_ = ex.setFd(u.fd, u.d) // The number was fine before.
 		} else if u.d != nil {
 			u.d.Unref()
 		}
@@ -118,19 +118,19 @@ func (sh *interp) keepRedirs(n int) {
 }
 
 // replaceFd sets a descriptor and remembers what it was.
-func (sh *interp) replaceFd(fd int, d *fd.Description) error {
-	if fd >= sh.maxFiles() || fd < 0 {
+func (ex *execution) replaceFd(fd int, d *fd.Description) error {
+	if fd >= ex.maxFiles() || fd < 0 {
 		if d != nil {
 			d.Unref()
 		}
 		return syscall.EBADF
 	}
-	old := sh.fds.Get(fd)
+	old := ex.fds.Get(fd)
 	if old != nil {
 		old.Ref()
 	}
-	sh.undo = append(sh.undo, undoFd{fd: fd, d: old})
-	return sh.setFd(fd, d)
+	ex.undo = append(ex.undo, undoFd{fd: fd, d: old})
+	return ex.setFd(fd, d)
 }
 
 func (r *redirCode) run(sh *interp) bool {
@@ -209,8 +209,8 @@ func (r *redirCode) path(sh *interp) (string, bool) {
 }
 
 // canClobber reports whether set -C lets the file be written: it is new, or not a regular file.
-func (sh *interp) canClobber(path string) bool {
-	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+func (ex *execution) canClobber(path string) bool {
+	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
 	return err != nil || !info.Mode.IsRegular()
 }
 
@@ -330,38 +330,38 @@ func (r *redirCode) here(sh *interp) bool {
 }
 
 // ownFds makes the process's table its own.
-func (sh *interp) ownFds() *fd.Table {
-	t := sh.fds.Own()
-	if t != sh.fds {
-		sh.fds = t
-		sh.showFds()
+func (ex *execution) ownFds() *fd.Table {
+	t := ex.fds.Own()
+	if t != ex.fds {
+		ex.fds = t
+		ex.showFds()
 	}
 	return t
 }
 
 // showFds lets other processes see what this one has open, if it is one for others.
-func (sh *interp) showFds() {
-	if sh.ownProcess {
-		sh.p.Fds.Store(sh.fds)
+func (ex *execution) showFds() {
+	if ex.ownProcess {
+		ex.p.Fds.Store(ex.fds)
 	}
 }
 
 // setFd makes descriptor n the description, taking over the reference; nil closes it.
-func (sh *interp) setFd(n int, d *fd.Description) error {
-	if n >= sh.maxFiles() {
+func (ex *execution) setFd(n int, d *fd.Description) error {
+	if n >= ex.maxFiles() {
 		if d != nil {
 			d.Unref()
 		}
 		return syscall.EBADF
 	}
-	sh.ownFds().Set(n, d)
+	ex.ownFds().Set(n, d)
 	return nil
 }
 
 // freeFd returns the lowest closed descriptor from at on.
-func (sh *interp) freeFd(at int) (int, error) {
-	for n := at; n < sh.maxFiles(); n++ {
-		if sh.fds.Get(n) == nil {
+func (ex *execution) freeFd(at int) (int, error) {
+	for n := at; n < ex.maxFiles(); n++ {
+		if ex.fds.Get(n) == nil {
 			return n, nil
 		}
 	}
@@ -369,18 +369,18 @@ func (sh *interp) freeFd(at int) (int, error) {
 }
 
 // maxFiles returns how many descriptors the process may have open.
-func (sh *interp) maxFiles() int { return sh.rlimit.Files(sh.m.rlimits()) }
+func (ex *execution) maxFiles() int { return ex.rlimit.Files(ex.m.rlimits()) }
 
 // openFile opens a path for a redirection or built-in.
-func (sh *interp) openFile(path string, flag int) (*fd.Description, error) {
+func (ex *execution) openFile(path string, flag int) (*fd.Description, error) {
 	if n, ok := ownStream(path); ok {
-		d := sh.fds.Get(n)
+		d := ex.fds.Get(n)
 		if d == nil {
 			return nil, syscall.ENOENT
 		}
-		return sh.reopen(sh.ctx, d, flag)
+		return ex.reopen(ex.ctx, d, flag)
 	}
-	f, err := sh.m.fs.OpenFile(sh.ctx, sh.cred, sh.abs(path), flag, 0o666&^sh.umask)
+	f, err := ex.m.fs.OpenFile(ex.ctx, ex.cred, ex.abs(path), flag, 0o666&^ex.umask)
 	if err != nil {
 		return nil, err
 	}

@@ -140,9 +140,9 @@ func (sh *interp) parseStep() func(nodes, bytes int) bool {
 }
 
 // chargeNames charges for names that have become known since their weight was as much.
-func (sh *interp) chargeNames(before int64) {
-	if n := int(sh.m.lib.symbols.weight.Load() - before); n > 0 && !sh.m.take(n) {
-		sh.failMemory(n)
+func (ex *execution) chargeNames(before int64) {
+	if n := int(ex.m.lib.symbols.weight.Load() - before); n > 0 && !ex.m.take(n) {
+		ex.failMemory(n)
 	}
 }
 
@@ -571,12 +571,15 @@ func (a *nestedArgs) set(on bool, b option.Set) {
 // of the shell that started it.
 func (sh *interp) forProc(p *Proc) *interp {
 	c := &interp{
-		m: sh.m, ctx: p.ctx, cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
-		opt: option.Default, shopt: shopt.Default, start: sh.m.now().Unix(),
+		execution: execution{
+			m: sh.m, ctx: p.ctx, cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
+			opt: option.Default, shopt: shopt.Default,
+		},
+		start: sh.m.now().Unix(),
 	}
 	c.p, c.epoch, c.fds, c.depth = sh.p, newEpoch(), fd.NewTable(), sh.depth
 	c.levels, c.paidLevels = sh.levels, sh.paidLevels
-	c.introduce()
+	c.connect()
 	for _, n := range sh.fds.Numbers() {
 		if n > 2 {
 			_ = c.setFd(n, sh.fds.Get(n).Ref())
@@ -829,23 +832,23 @@ func (sh *interp) runInterpreter(line, file string, args []string, depth int) in
 }
 
 // readScript returns the content of a script.
-func (sh *interp) readScript(file string) (string, error) {
-	d, err := sh.openFile(file, 0)
+func (ex *execution) readScript(file string) (string, error) {
+	d, err := ex.openFile(file, 0)
 	if err != nil {
 		return "", err
 	}
 	defer d.Unref()
-	return sh.readAll(d)
+	return ex.readAll(d)
 }
 
 // readAll reads to the end, as far as a script may be long.
-func (sh *interp) readAll(d *fd.Description) (string, error) {
+func (ex *execution) readAll(d *fd.Description) (string, error) {
 	var b bytes.Buffer
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := d.Read(sh.ctx, buf)
+		n, err := d.Read(ex.ctx, buf)
 		b.Write(buf[:n])
-		if int64(b.Len()) > sh.m.limits.Source {
+		if int64(b.Len()) > ex.m.limits.Source {
 			return "", syscall.EFBIG
 		}
 		if err == io.EOF { //nolint:errorlint // Readers return it as it is.
@@ -854,7 +857,7 @@ func (sh *interp) readAll(d *fd.Description) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !sh.burn(n >> 6) { // a trap that exits would be taken for an error of the file's
+		if !ex.burn(n >> 6) { // a trap that exits would be taken for an error of the file's
 			return "", syscall.EINTR
 		}
 	}
@@ -863,7 +866,7 @@ func (sh *interp) readAll(d *fd.Description) (string, error) {
 // isRestricted reports whether this is a restricted shell: bash -r, rbash, set -r. It may not leave its directory,
 // run programs by a path, write to files by redirection, replace itself, or become unrestricted. What it runs,
 // scripts too, is not restricted.
-func (sh *interp) isRestricted() bool { return sh.opt&option.Restricted != 0 }
+func (ex *execution) isRestricted() bool { return ex.opt&option.Restricted != 0 }
 
 // restrict makes this a restricted shell from its start: what decides where programs are stays as it is.
 func (sh *interp) restrict() {
@@ -874,10 +877,10 @@ func (sh *interp) restrict() {
 }
 
 // refuses reports whether a restricted shell does not run the program, and says so.
-func (sh *interp) refuses(name string) bool {
-	if !sh.isRestricted() || strings.IndexByte(name, '/') < 0 {
+func (ex *execution) refuses(name string) bool {
+	if !ex.isRestricted() || strings.IndexByte(name, '/') < 0 {
 		return false
 	}
-	sh.errorf("%s: restricted: cannot specify `/' in command names", name)
+	ex.errorf("%s: restricted: cannot specify `/' in command names", name)
 	return true
 }

@@ -448,17 +448,17 @@ func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 }
 
 // specialFailed ends a script in POSIX mode that has used a special builtin wrongly.
-func (sh *interp) specialFailed(b *builtin, st int) int {
-	if st == 0 || !b.special || sh.opt&option.Posix == 0 || sh.opt&option.Interactive != 0 || sh.ctl != ctlNone {
+func (ex *execution) specialFailed(b *builtin, st int) int {
+	if st == 0 || !b.special || ex.opt&option.Posix == 0 || ex.opt&option.Interactive != 0 || ex.ctl != ctlNone {
 		return st
 	}
 	switch b.name {
 	case "set", "unset", "trap", "shift", "times":
 		if st == 2 {
-			return sh.exit(st)
+			return ex.exit(st)
 		}
 	case "export", "readonly":
-		return sh.exit(st)
+		return ex.exit(st)
 	}
 	return st
 }

@@ -176,9 +176,9 @@ func (p *Proc) view(env []string) *interp {
 	if env == nil {
 		return p.sh
 	}
-	c := &interp{m: p.sh.m, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir}
+	c := &interp{execution: execution{m: p.sh.m, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir}}
 	c.p, c.fds, c.epoch = p.sh.p, p.sh.fds, newEpoch()
-	c.introduce()
+	c.connect()
 	c.importEnv(env)
 	return c
 }

@@ -256,17 +256,17 @@ func (sh *interp) printTraps(names []string) int {
 type deadChild struct{ signal, pid int }
 
 // reportSignal writes the message for a process that a signal ended, unless the signal is a usual one, as a script does.
-func (sh *interp) reportSignal(c deadChild, text string, waited bool) {
-	if c.signal == signal.INT || c.signal == signal.PIPE || sh.inSubst || sh.opt&option.Interactive != 0 || sh.ctl != ctlNone {
+func (ex *execution) reportSignal(c deadChild, text string, waited bool) {
+	if c.signal == signal.INT || c.signal == signal.PIPE || ex.inSubst || ex.opt&option.Interactive != 0 || ex.ctl != ctlNone {
 		return
 	}
-	trapped := sh.p.Handled.Load()&(1<<(c.signal&63)) != 0
+	trapped := ex.p.Handled.Load()&(1<<(c.signal&63)) != 0
 	switch {
 	case c.signal != signal.TERM && !trapped:
-		sh.line = max(sh.line, 1)
-		sh.errorf("%5d %-24s%s", c.pid, signal.Text(c.signal), text)
+		ex.line = max(ex.line, 1)
+		ex.errorf("%5d %-24s%s", c.pid, signal.Text(c.signal), text)
 	case waited:
-		sh.errorRaw(signal.Text(c.signal) + "\n")
+		ex.errorRaw(signal.Text(c.signal) + "\n")
 	}
 }
 
@@ -307,15 +307,15 @@ func (sh *interp) takeSignals() {
 }
 
 // waitStopped blocks while the process is stopped.
-func (sh *interp) waitStopped() {
+func (ex *execution) waitStopped() {
 	for {
-		changes := sh.m.table.Changes()
-		if !sh.p.IsStopped() {
+		changes := ex.m.table.Changes()
+		if !ex.p.IsStopped() {
 			return
 		}
 		select {
 		case <-changes:
-		case <-sh.ctx.Done():
+		case <-ex.ctx.Done():
 			return
 		}
 	}

@@ -564,8 +564,8 @@ func (f *fields) pattern(s string) {
 }
 
 // globbing reports whether the text has something to match names with.
-func (sh *interp) globbing(s string) bool {
-	if sh.opt&option.NoGlob != 0 {
+func (ex *execution) globbing(s string) bool {
+	if ex.opt&option.NoGlob != 0 {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
@@ -575,7 +575,7 @@ func (sh *interp) globbing(s string) bool {
 		case '\\':
 			i++
 		case '(':
-			if i > 0 && sh.shopt&shopt.ExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
+			if i > 0 && ex.shopt&shopt.ExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
 				return true
 			}
 		}
@@ -889,8 +889,8 @@ func (sh *interp) tilde(name string) (string, bool) {
 }
 
 // home returns a user's home directory from the machine's /etc/passwd.
-func (sh *interp) home(user string) (string, bool) {
-	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
+func (ex *execution) home(user string) (string, bool) {
+	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[0] == user {
 			return f[5], true
 		}
@@ -901,8 +901,8 @@ func (sh *interp) home(user string) (string, bool) {
 	return "", false
 }
 
-func (sh *interp) homeOf(uid int) (string, bool) {
-	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
+func (ex *execution) homeOf(uid int) (string, bool) {
+	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == strconv.Itoa(uid) {
 			return f[5], true
 		}
