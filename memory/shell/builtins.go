@@ -172,27 +172,27 @@ func numberArg(s string) (int64, bool) {
 }
 
 // namedValue returns the value of the variable, or element, of a name made at run time.
-func (sh *interp) namedValue(name string) string {
+func (v *variables) namedValue(name string) string {
 	base, sub, elem := splitSubscript(name)
-	slot := sh.m.lib.symbols.known(base)
+	slot := v.exec.m.lib.symbols.known(base)
 	if slot < 0 {
 		return ""
 	}
 	if elem {
-		s, _ := sh.element(place{slot: slot, sub: sub, elem: true})
+		s, _ := v.element(place{slot: slot, sub: sub, elem: true})
 		return s
 	}
-	return sh.get(slot)
+	return v.get(slot)
 }
 
 // assignNamed sets the variable, or element, of a name made at run time.
-func (sh *interp) assignNamed(name, s string) bool {
+func (v *variables) assignNamed(name, s string) bool {
 	base, sub, elem := splitSubscript(name)
 	if !isName(base) || elem && sub == "" {
-		sh.fail("`%s': not a valid identifier", name)
+		v.exec.fail("`%s': not a valid identifier", name)
 		return false
 	}
-	return sh.assignTo(place{slot: sh.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
+	return v.assignTo(place{slot: v.exec.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
 }
 
 // topic describes a builtin or program for help.

@@ -199,8 +199,8 @@ func (sh *interp) pwd(args []string) int {
 func (sh *interp) dirs() []string { return append([]string{sh.dir}, sh.dirStack...) }
 
 // short writes a directory with ~ for HOME.
-func (sh *interp) short(dir string) string {
-	home := sh.get(slotHOME)
+func (v *variables) short(dir string) string {
+	home := v.get(slotHOME)
 	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
 		return "~" + dir[len(home):]
 	}

@@ -536,30 +536,30 @@ func (ex *execution) isTerminal(fd int64) bool {
 }
 
 // isSetName is -v: a variable, an element, or a positional parameter.
-func (sh *interp) isSetName(s string) bool {
+func (v *variables) isSetName(s string) bool {
 	if n, ok := plainInt(s); ok && n >= 0 {
-		return n == 0 || int(n) <= len(sh.params)
+		return n == 0 || int(n) <= len(v.exec.params)
 	}
 	base, sub, elem := splitSubscript(s)
-	slot := sh.m.lib.symbols.known(base)
+	slot := v.exec.m.lib.symbols.known(base)
 	if slot < 0 {
 		return false
 	}
 	if !elem {
-		pl, ok := sh.follow(slot)
+		pl, ok := v.follow(slot)
 		if !ok {
 			return false
 		}
 		if pl.elem {
-			_, set := sh.element(pl)
+			_, set := v.element(pl)
 			return set
 		}
-		return sh.cell(pl.slot).isSet() && (sh.cell(pl.slot).attr&attrRef == 0)
+		return v.cell(pl.slot).isSet() && (v.cell(pl.slot).attr&attrRef == 0)
 	}
-	if (sub == "@" || sub == "*") && !sh.isAssoc(slot) {
-		return len(sh.elements(slot)) > 0
+	if (sub == "@" || sub == "*") && !v.isAssoc(slot) {
+		return len(v.elements(slot)) > 0
 	}
-	_, set := sh.element(place{slot: slot, sub: sub, elem: true})
+	_, set := v.element(place{slot: slot, sub: sub, elem: true})
 	return set
 }
 

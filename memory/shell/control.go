@@ -487,24 +487,24 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 }
 
 // assignLoop sets the variable of a loop; a reference is pointed at each name in turn.
-func (sh *interp) assignLoop(slot int, s string) bool {
-	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
+func (v *variables) assignLoop(slot int, s string) bool {
+	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 {
 		name, _, _ := splitSubscript(s)
 		if !isName(name) {
-			sh.errorf("`%s': not a valid identifier", s)
+			v.exec.errorf("`%s': not a valid identifier", s)
 			return false
 		}
-		return sh.setText(sh.own(slot), s)
+		return v.setText(v.own(slot), s)
 	}
-	if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 {
-		sh.readonlyError(slot)
+	if c := v.cell(slot); c != nil && c.attr&attrReadonly != 0 {
+		v.readonlyError(slot)
 		return false
 	}
-	if sh.assign(slot, s) {
+	if v.assign(slot, s) {
 		return true
 	}
-	if sh.ctl == ctlNone {
-		sh.abort()
+	if v.exec.ctl == ctlNone {
+		v.exec.abort()
 	}
 	return false
 }

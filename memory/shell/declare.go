@@ -273,20 +273,20 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 }
 
 // canHide reports whether a local variable may hide the readonly one: one of a caller, not a global.
-func (sh *interp) canHide(slot int, c *cell) bool {
-	return c.attr&attrLocal != 0 && !sh.isLocal(slot)
+func (v *variables) canHide(slot int, c *cell) bool {
+	return c.attr&attrLocal != 0 && !v.isLocal(slot)
 }
 
 // localCopy is declare -I: a local variable that begins as the one it hides.
-func (sh *interp) localCopy(slot int) {
-	old := sh.cell(slot)
-	c := &cell{epoch: sh.epoch, attr: attrLocal}
+func (v *variables) localCopy(slot int) {
+	old := v.cell(slot)
+	c := &cell{epoch: v.epoch, attr: attrLocal}
 	if old != nil && old.attr&attrDynamic == 0 {
 		*c = *old
-		sh.cloned(c)
+		v.cloned(c)
 		c.attr |= attrLocal
 	}
-	sh.hide(slot, c, false)
+	v.hide(slot, c, false)
 }
 
 // swapGlobal makes the global variable the visible one for declare -g.
@@ -563,23 +563,23 @@ func (sh *interp) printNamed(names []string) int {
 }
 
 // declareText is the declare command that makes the variable.
-func (sh *interp) declareText(slot int, c *cell, quote bool) string {
+func (v *variables) declareText(slot int, c *cell, quote bool) string {
 	letters := c.letters()
 	if letters == "" {
 		letters = "-"
 	}
-	s := "declare -" + letters + " " + sh.m.lib.symbols.name(slot)
-	if v, ok := sh.valueText(c, quote); ok {
-		s += "=" + v
+	s := "declare -" + letters + " " + v.exec.m.lib.symbols.name(slot)
+	if value, ok := v.valueText(c, quote); ok {
+		s += "=" + value
 	}
 	return s
 }
 
 // valueText is the value as declare -p shows it.
-func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
+func (v *variables) valueText(c *cell, _ bool) (string, bool) {
 	switch {
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return sh.listText(c.dyn.list(sh)), true
+		return v.listText(v.eval.computeList(c.dyn)), true
 	case c.attr&attrArray != 0:
 		if c.attr&attrSet == 0 {
 			return "", false
@@ -590,7 +590,7 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 			if j > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(sh.locale(), c.arr.List()[j]))
+			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(v.locale(), c.arr.List()[j]))
 		}
 		b.WriteByte(')')
 		return b.String(), true
@@ -600,26 +600,26 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 		}
 		var b strings.Builder
 		b.WriteByte('(')
-		for _, k := range c.assoc.Keys(sh.epoch) {
-			v, _ := c.assoc.At(k)
-			b.WriteString("[" + quote.Key(sh.locale(), k) + "]=" + quote.Value(sh.locale(), v) + " ")
+		for _, k := range c.assoc.Keys(v.epoch) {
+			value, _ := c.assoc.At(k)
+			b.WriteString("[" + quote.Key(v.locale(), k) + "]=" + quote.Value(v.locale(), value) + " ")
 		}
 		b.WriteByte(')')
 		return b.String(), true
 	case !c.isSet():
 		return "", false
 	}
-	return quote.Value(sh.locale(), sh.text(c)), true
+	return quote.Value(v.locale(), v.text(c)), true
 }
 
-func (sh *interp) listText(list []string) string {
+func (v *variables) listText(list []string) string {
 	var b strings.Builder
 	b.WriteByte('(')
 	for i, s := range list {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString("[" + itoa(i) + "]=" + quote.Value(sh.locale(), s))
+		b.WriteString("[" + itoa(i) + "]=" + quote.Value(v.locale(), s))
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -655,11 +655,11 @@ func (sh *interp) printVars(d *declaration, want attr) int {
 }
 
 // allNames returns the names of variables, sorted; those that only an attribute makes known too.
-func (sh *interp) allNames() []string {
+func (v *variables) allNames() []string {
 	var list []string
-	for slot, c := range sh.vars {
+	for slot, c := range v.vars {
 		if c != nil && c.attr&^(attrLocal|attrTemp) != 0 && (c.attr&attrDynamic == 0 || !c.dyn.quiet) {
-			list = append(list, sh.m.lib.symbols.name(slot))
+			list = append(list, v.exec.m.lib.symbols.name(slot))
 		}
 	}
 	sortStrings(list)
@@ -862,7 +862,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 	return true
 }
 
-func (sh *interp) hasKey(c *cell, key string) bool {
+func (v *variables) hasKey(c *cell, key string) bool {
 	_, ok := c.assoc.At(key)
 	return ok
 }

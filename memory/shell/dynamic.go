@@ -76,28 +76,41 @@ func dynamics() map[string]*dynamic {
 	}
 }
 
-func (d *dynamic) first(sh *interp) string {
+// computeText returns the value of a computed variable, of an array its first element.
+func (sh *interp) computeText(d *dynamic) string {
+	if d.list == nil {
+		return d.value(sh)
+	}
 	if l := d.list(sh); len(l) > 0 {
 		return l[0]
 	}
 	return ""
 }
 
+// computeList returns the elements of a computed array.
+func (sh *interp) computeList(d *dynamic) []string { return d.list(sh) }
+
+// assignComputed passes a new value to a computed variable.
+func (sh *interp) assignComputed(d *dynamic, s string) { d.set(sh, s) }
+
+// assignComputedAt passes a new element to a computed array.
+func (sh *interp) assignComputedAt(d *dynamic, i int64, s string) { d.setAt(sh, i, s) }
+
 // assignDynamic gives a computed variable a value.
-func (sh *interp) assignDynamic(slot int, c *cell, s string, more bool) {
+func (v *variables) assignDynamic(slot int, c *cell, s string, more bool) {
 	if more {
-		s = sh.text(c) + s
+		s = v.text(c) + s
 	}
 	if c.dyn.set != nil {
 		if c.dyn.attr&attrInteger != 0 {
-			n, _ := sh.arithText(s)
+			n, _ := v.eval.arithText(s)
 			s = strconv.FormatInt(n, 10)
 		}
-		c.dyn.set(sh, s)
+		v.eval.assignComputed(c.dyn, s)
 		return
 	}
 	if c.dyn.list == nil && c.dyn.attr&attrReadonly != 0 {
-		sh.readonlyError(slot)
+		v.readonlyError(slot)
 	}
 }
 

@@ -61,6 +61,7 @@ func (ex *execution) abs(path string) string {
 
 // connect lets the parts of a new interpreter refer to each other.
 func (sh *interp) connect() {
+	sh.variables.exec, sh.variables.eval = &sh.execution, sh
 	sh.introduce()
 }
 
@@ -272,15 +273,15 @@ func (sh *interp) importFunction(name, value string) {
 }
 
 // initVars sets the variables that a shell has from the start.
-func (sh *interp) initVars(shlvl int) {
-	sym := sh.m.lib.symbols
+func (v *variables) initVars(shlvl int) {
+	sym := v.exec.m.lib.symbols
 	set := func(name, value string, a attr) {
-		c := &cell{epoch: sh.epoch, attr: a}
+		c := &cell{epoch: v.epoch, attr: a}
 		c.store(value)
-		sh.put(sym.slot(name), c)
+		v.put(sym.slot(name), c)
 	}
 	unset := func(name, value string) {
-		if c := sh.cell(sym.slot(name)); c == nil {
+		if c := v.cell(sym.slot(name)); c == nil {
 			set(name, value, 0)
 		}
 	}
@@ -290,78 +291,78 @@ func (sh *interp) initVars(shlvl int) {
 	set("OPTERR", "1", 0)
 	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	unset("TERM", "dumb")
-	if n, err := strconv.Atoi(sh.get(slotSHLVL)); err == nil {
+	if n, err := strconv.Atoi(v.get(slotSHLVL)); err == nil {
 		shlvl = n + 1
 	}
-	if sh.opt&option.Posix == 0 {
+	if v.exec.opt&option.Posix == 0 {
 		unset("SHELL", "/bin/bash")
 	}
 	set("SHLVL", strconv.Itoa(shlvl), attrExport)
 	set("BASH", "/bin/bash", 0)
 	set("BASH_VERSION", bashVersion, 0)
-	unset("HOSTNAME", sh.m.hostname)
+	unset("HOSTNAME", v.exec.m.hostname)
 	unset("HOSTTYPE", "x86_64")
 	unset("OSTYPE", "linux-gnu")
 	unset("MACHTYPE", machineType)
-	set("UID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
-	set("EUID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
-	set("PPID", strconv.Itoa(sh.p.PPID), attrReadonly|attrInteger)
+	set("UID", strconv.Itoa(int(v.exec.cred.UID)), attrReadonly|attrInteger)
+	set("EUID", strconv.Itoa(int(v.exec.cred.UID)), attrReadonly|attrInteger)
+	set("PPID", strconv.Itoa(v.exec.p.PPID), attrReadonly|attrInteger)
 	set("COMP_WORDBREAKS", " \t\n\"'><=;|&(:", 0)
-	sh.initPWD(set)
-	sh.put(sym.slot("BASH_VERSINFO"), &cell{
-		epoch: sh.epoch, attr: attrArray | attrSet | attrReadonly,
-		arr: array.NewIndexed([]string{"5", "2", "15", "1", "release", machineType}, sh.epoch),
+	v.initPWD(set)
+	v.put(sym.slot("BASH_VERSINFO"), &cell{
+		epoch: v.epoch, attr: attrArray | attrSet | attrReadonly,
+		arr: array.NewIndexed([]string{"5", "2", "15", "1", "release", machineType}, v.epoch),
 	})
-	for _, d := range sh.m.lib.dynamics {
-		if c := sh.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {
+	for _, d := range v.exec.m.lib.dynamics {
+		if c := v.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {
 			if d.slot == slotSHELLOPTS || d.slot == slotBASHOPTS {
-				sh.inheritOptions(d, c.str)
+				v.inheritOptions(d, c.str)
 			}
 			continue
 		}
-		sh.put(d.slot, d.cell)
+		v.put(d.slot, d.cell)
 	}
 }
 
 // inheritOptions turns on the options in SHELLOPTS or BASHOPTS of the environment.
-func (sh *interp) inheritOptions(d dynamicCell, list string) {
+func (v *variables) inheritOptions(d dynamicCell, list string) {
 	for name := range strings.SplitSeq(list, ":") {
 		if d.slot == slotSHELLOPTS {
-			sh.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
+			v.exec.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
 		} else {
-			sh.shopt |= shopt.ByName(name)
+			v.exec.shopt |= shopt.ByName(name)
 		}
 	}
 	c := *d.cell
-	c.epoch = sh.epoch
+	c.epoch = v.epoch
 	c.attr |= attrExport
-	sh.put(d.slot, &c)
+	v.put(d.slot, &c)
 }
 
 // setCommandString sets BASH_EXECUTION_STRING to the script of -c.
-func (sh *interp) setCommandString(text string) {
-	c := &cell{epoch: sh.epoch}
+func (v *variables) setCommandString(text string) {
+	c := &cell{epoch: v.epoch}
 	c.store(text)
-	sh.put(slotExecutionString, c)
+	v.put(slotExecutionString, c)
 }
 
 // initPWD takes the directory's name from the environment when it is right.
-func (sh *interp) initPWD(set func(string, string, attr)) {
-	pwd := sh.get(slotPWD)
+func (v *variables) initPWD(set func(string, string, attr)) {
+	pwd := v.get(slotPWD)
 	named := false
 	if pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd {
-		a, err1 := sh.m.fs.Stat(sh.cred, pwd)
-		b, err2 := sh.m.fs.Stat(sh.cred, sh.dir)
+		a, err1 := v.exec.m.fs.Stat(v.exec.cred, pwd)
+		b, err2 := v.exec.m.fs.Stat(v.exec.cred, v.exec.dir)
 		named = err1 == nil && err2 == nil && a.Ino == b.Ino
 	}
 	if named {
-		sh.dir = pwd
-	} else if real, err := sh.m.fs.Realpath(sh.cred, sh.dir); err == nil {
-		sh.dir = real
+		v.exec.dir = pwd
+	} else if real, err := v.exec.m.fs.Realpath(v.exec.cred, v.exec.dir); err == nil {
+		v.exec.dir = real
 	}
-	set("PWD", sh.dir, attrExport)
-	if c := sh.cell(slotOLDPWD); c == nil {
-		sh.put(slotOLDPWD, &cell{epoch: sh.epoch, attr: attrExport})
+	set("PWD", v.exec.dir, attrExport)
+	if c := v.cell(slotOLDPWD); c == nil {
+		v.put(slotOLDPWD, &cell{epoch: v.epoch, attr: attrExport})
 	}
 }
 
@@ -383,13 +384,13 @@ func (sh *interp) settle(m *machine) {
 }
 
 // lookupEnv returns an exported variable.
-func (sh *interp) lookupEnv(name string) (string, bool) {
-	slot := sh.m.lib.symbols.known(name)
+func (v *variables) lookupEnv(name string) (string, bool) {
+	slot := v.exec.m.lib.symbols.known(name)
 	if slot < 0 {
 		return "", false
 	}
-	if c := sh.cell(slot); c != nil && c.attr&attrExport != 0 && c.attr&(attrArray|attrAssoc) == 0 && c.isSet() {
-		return sh.text(c), true
+	if c := v.cell(slot); c != nil && c.attr&attrExport != 0 && c.attr&(attrArray|attrAssoc) == 0 && c.isSet() {
+		return v.text(c), true
 	}
 	return "", false
 }

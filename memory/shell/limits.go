@@ -193,8 +193,8 @@ func textWeight(n int) int {
 }
 
 // chargeCell charges n more bytes for a variable.
-func (sh *interp) chargeCell(c *cell, n int) bool {
-	if !sh.charge(n) {
+func (v *variables) chargeCell(c *cell, n int) bool {
+	if !v.exec.charge(n) {
 		return false
 	}
 	c.charged += n
@@ -202,8 +202,8 @@ func (sh *interp) chargeCell(c *cell, n int) bool {
 }
 
 // setText stores the value of a plain variable.
-func (sh *interp) setText(c *cell, s string) bool {
-	if n := textWeight(len(s)); n != c.charged && !sh.chargeCell(c, n-c.charged) {
+func (v *variables) setText(c *cell, s string) bool {
+	if n := textWeight(len(s)); n != c.charged && !v.chargeCell(c, n-c.charged) {
 		return false
 	}
 	c.store(s)

@@ -261,8 +261,8 @@ func (sh *interp) promptEscape(c byte) string {
 	return `\` + string(c)
 }
 
-func (sh *interp) promptDir(base bool) string {
-	dir, home := sh.get(slotPWD), sh.get(slotHOME)
+func (v *variables) promptDir(base bool) string {
+	dir, home := v.get(slotPWD), v.get(slotHOME)
 	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
 		dir = "~" + dir[len(home):]
 	}
@@ -286,12 +286,12 @@ func (ex *execution) userName() string {
 }
 
 // local returns the time in the zone of TZ; names of zones that are not known are UTC.
-func (sh *interp) local(t time.Time) time.Time {
-	tz, ok := sh.lookupEnv("TZ")
-	if sh.m.zone == nil || !ok {
+func (v *variables) local(t time.Time) time.Time {
+	tz, ok := v.lookupEnv("TZ")
+	if v.exec.m.zone == nil || !ok {
 		return t.UTC()
 	}
-	if loc := sh.m.zone(tz); loc != nil {
+	if loc := v.exec.m.zone(tz); loc != nil {
 		return t.In(loc)
 	}
 	return t.UTC()

@@ -85,43 +85,43 @@ func (sh *interp) replaceParams(list []string) int {
 	return 0
 }
 
-func (sh *interp) setNamed(name string, on bool) bool {
+func (v *variables) setNamed(name string, on bool) bool {
 	b := option.ByName(name)
 	if b == 0 {
-		sh.fail("%s: invalid option name", name)
+		v.exec.fail("%s: invalid option name", name)
 		return false
 	}
-	sh.setOption(b, on)
+	v.setOption(b, on)
 	return true
 }
 
-func (sh *interp) setOption(b option.Set, on bool) {
-	if b == option.Monitor && sh.ownProcess {
-		sh.p.Monitors.Store(on)
+func (v *variables) setOption(b option.Set, on bool) {
+	if b == option.Monitor && v.exec.ownProcess {
+		v.exec.p.Monitors.Store(on)
 	}
 	if !on {
-		sh.opt &^= b
+		v.exec.opt &^= b
 		switch b {
 		case option.Posix:
-			sh.unsetVar(slotPOSIXLY)
+			v.unsetVar(slotPOSIXLY)
 		case option.IgnoreEOF:
-			sh.unsetVar(slotIGNOREEOF)
+			v.unsetVar(slotIGNOREEOF)
 		default:
 		}
 		return
 	}
-	sh.opt |= b
+	v.exec.opt |= b
 	switch b {
 	case option.IgnoreEOF:
-		sh.assign(slotIGNOREEOF, "10")
+		v.assign(slotIGNOREEOF, "10")
 	case option.Vi:
-		sh.opt &^= option.Emacs
+		v.exec.opt &^= option.Emacs
 	case option.Emacs:
-		sh.opt &^= option.Vi
+		v.exec.opt &^= option.Vi
 	case option.Posix:
-		sh.shopt |= shopt.ExpandAliases
-		if _, set := sh.value(slotPOSIXLY); !set {
-			sh.assign(slotPOSIXLY, "y")
+		v.exec.shopt |= shopt.ExpandAliases
+		if _, set := v.value(slotPOSIXLY); !set {
+			v.assign(slotPOSIXLY, "y")
 		}
 	default:
 	}

@@ -755,17 +755,17 @@ func (sh *interp) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
 }
 
 // localeFlags reports whether patterns match bytes.
-func (sh *interp) localeFlags() pattern.Flags {
-	if sh.bytewise() {
+func (v *variables) localeFlags() pattern.Flags {
+	if v.bytewise() {
 		return pattern.Bytes
 	}
 	return 0
 }
 
 // patternFlags returns how patterns are read now: extended ones count where extglob is on.
-func (sh *interp) patternFlags() pattern.Flags {
-	f := sh.localeFlags()
-	if sh.shopt&shopt.ExtGlob != 0 {
+func (v *variables) patternFlags() pattern.Flags {
+	f := v.localeFlags()
+	if v.exec.shopt&shopt.ExtGlob != 0 {
 		f |= pattern.Ext
 	}
 	return f
@@ -934,13 +934,13 @@ func cut(list []string, off, size int64, have bool) []string {
 }
 
 // varNames returns the names of variables that begin with the prefix, sorted.
-func (sh *interp) varNames(prefix string) []string {
+func (v *variables) varNames(prefix string) []string {
 	var list []string
-	for slot, c := range sh.vars {
+	for slot, c := range v.vars {
 		if c == nil || !c.visible() {
 			continue
 		}
-		if n := sh.m.lib.symbols.name(slot); strings.HasPrefix(n, prefix) {
+		if n := v.exec.m.lib.symbols.name(slot); strings.HasPrefix(n, prefix) {
 			list = append(list, n)
 		}
 	}

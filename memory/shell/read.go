@@ -325,11 +325,11 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 	return st
 }
 
-func (sh *interp) assignRead(name, v string) bool {
+func (v *variables) assignRead(name, value string) bool {
 	if isName(name) {
-		return sh.assign(sh.slot(name), v)
+		return v.assign(v.exec.slot(name), value)
 	}
-	return sh.assignNamed(name, v)
+	return v.assignNamed(name, value)
 }
 
 // mapfile reads lines into an array.

@@ -15,6 +15,22 @@ type variables struct {
 	epoch      uint64      // cells of this epoch may be written
 	birth      uint64      // the parent counts the memory of cells older than this
 	escapes    uint64      // how often a concurrent process was given the cells
+
+	exec *execution // of the same interpreter
+	eval evaluator  // the interpreter
+}
+
+// evaluator is what variables ask of the interpreter: to expand and compute texts of the language.
+type evaluator interface {
+	expandText(s string) string
+	subscriptText(s string) (n int64, ok bool)
+	arithText(s string) (n int64, ok bool)
+	arithAbort()
+	computeText(d *dynamic) string
+	computeList(d *dynamic) []string
+	assignComputed(d *dynamic, s string)
+	assignComputedAt(d *dynamic, i int64, s string)
+	spend(n int) bool
 }
 
 // savedCell is the variable that a local one hides.
@@ -73,46 +89,46 @@ func (v *variables) ownWeight(f *function) int {
 }
 
 // put makes c the variable of the slot.
-func (sh *interp) put(slot int, c *cell) {
-	if n := sh.replace(slot, c); n > manyWords {
-		sh.charge(8 * n)
+func (v *variables) put(slot int, c *cell) {
+	if n := v.replace(slot, c); n > manyWords {
+		v.exec.charge(8 * n)
 	}
 }
 
 // own returns the slot's variable for writing, made when there is none.
-func (sh *interp) own(slot int) *cell {
-	c := sh.cell(slot)
+func (v *variables) own(slot int) *cell {
+	c := v.cell(slot)
 	switch {
 	case c == nil:
-		c = &cell{epoch: sh.epoch}
-		sh.put(slot, c)
-	case c.epoch != sh.epoch:
-		c = sh.copied(c)
-		sh.put(slot, c)
+		c = &cell{epoch: v.epoch}
+		v.put(slot, c)
+	case c.epoch != v.epoch:
+		c = v.copied(c)
+		v.put(slot, c)
 	}
 	return c
 }
 
 // hide puts the variable aside until the running function, or the command that temporary
 // assignments stand before, ends. The new variable is c, nil for none.
-func (sh *interp) hide(slot int, c *cell, temp bool) {
-	sh.saved = append(sh.saved, savedCell{slot, sh.cell(slot), temp})
-	sh.put(slot, c)
+func (v *variables) hide(slot int, c *cell, temp bool) {
+	v.saved = append(v.saved, savedCell{slot, v.cell(slot), temp})
+	v.put(slot, c)
 }
 
 // restore brings back all variables that have been put aside since there were n.
-func (sh *interp) restore(n int) {
-	for len(sh.saved) > n {
-		s := sh.saved[len(sh.saved)-1]
-		sh.saved = sh.saved[:len(sh.saved)-1]
-		sh.drop(sh.cell(s.slot))
-		sh.put(s.slot, s.old)
+func (v *variables) restore(n int) {
+	for len(v.saved) > n {
+		s := v.saved[len(v.saved)-1]
+		v.saved = v.saved[:len(v.saved)-1]
+		v.drop(v.cell(s.slot))
+		v.put(s.slot, s.old)
 	}
 }
 
 // isLocal reports whether the running function has made the variable local.
-func (sh *interp) isLocal(slot int) bool {
-	for _, s := range sh.saved[sh.localBase():] {
+func (v *variables) isLocal(slot int) bool {
+	for _, s := range v.saved[v.exec.localBase():] {
 		if s.slot == slot && !s.temp {
 			return true
 		}
@@ -122,110 +138,110 @@ func (sh *interp) isLocal(slot int) bool {
 
 // makeLocal makes the variable one of the running function, without a value unless it
 // had a temporary one or localvar_inherit is on.
-func (sh *interp) makeLocal(slot int) *cell {
-	if sh.isLocal(slot) {
-		return sh.own(slot)
+func (v *variables) makeLocal(slot int) *cell {
+	if v.isLocal(slot) {
+		return v.own(slot)
 	}
-	old := sh.cell(slot)
-	c := &cell{epoch: sh.epoch, attr: attrLocal}
-	if old != nil && (sh.shopt&shopt.LocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
+	old := v.cell(slot)
+	c := &cell{epoch: v.epoch, attr: attrLocal}
+	if old != nil && (v.exec.shopt&shopt.LocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
 		*c = *old
-		sh.cloned(c)
+		v.cloned(c)
 		c.attr = c.attr&^(attrTemp|attrRef) | attrLocal
 	}
-	sh.hide(slot, c, false)
+	v.hide(slot, c, false)
 	return c
 }
 
 // cloned makes a copy of a variable one of its own.
-func (sh *interp) cloned(c *cell) {
-	c.epoch, c.room, c.charged = sh.epoch, 0, 0
+func (v *variables) cloned(c *cell) {
+	c.epoch, c.room, c.charged = v.epoch, 0, 0
 	if c.arr != nil {
-		c.arr = c.arr.Clone(sh.epoch)
+		c.arr = c.arr.Clone(v.epoch)
 	}
 	if c.assoc != nil {
-		c.assoc = c.assoc.Clone(sh.epoch)
+		c.assoc = c.assoc.Clone(v.epoch)
 	}
-	sh.chargeCell(c, c.weight()+textWeight(len(c.str)))
+	v.chargeCell(c, c.weight()+textWeight(len(c.str)))
 }
 
 // unsetVar removes a variable: a local one of this function stays local without value, one of a
 // caller uncovers the variables that it hid.
-func (sh *interp) unsetVar(slot int) bool {
-	c := sh.cell(slot)
+func (v *variables) unsetVar(slot int) bool {
+	c := v.cell(slot)
 	if c == nil {
 		return true
 	}
 	if c.attr&attrReadonly != 0 {
 		return false
 	}
-	sh.drop(c)
-	base := sh.localBase()
-	for i, s := range slices.Backward(sh.saved) {
+	v.drop(c)
+	base := v.exec.localBase()
+	for i, s := range slices.Backward(v.saved) {
 		if s.slot != slot {
 			continue
 		}
 		if i >= base && !s.temp {
-			sh.put(slot, &cell{epoch: sh.epoch, attr: attrLocal})
+			v.put(slot, &cell{epoch: v.epoch, attr: attrLocal})
 			return true
 		}
-		sh.put(slot, s.old)
-		sh.saved = slices.Delete(slices.Clone(sh.saved), i, i+1)
-		sh.shiftSaved(i)
+		v.put(slot, s.old)
+		v.saved = slices.Delete(slices.Clone(v.saved), i, i+1)
+		v.exec.shiftSaved(i)
 		return true
 	}
-	sh.put(slot, nil)
+	v.put(slot, nil)
 	return true
 }
 
 // drop releases the memory of a variable that is going away.
-func (sh *interp) drop(c *cell) {
-	if c != nil && c.charged != 0 && c.epoch >= sh.birth {
-		sh.charge(-c.charged)
+func (v *variables) drop(c *cell) {
+	if c != nil && c.charged != 0 && c.epoch >= v.birth {
+		v.exec.charge(-c.charged)
 	}
 }
 
 // keepTemps makes temporary assignments stay: those before a special builtin in POSIX mode.
-func (sh *interp) keepTemps(n int) {
-	for len(sh.saved) > n {
-		s := sh.saved[len(sh.saved)-1]
-		sh.saved = sh.saved[:len(sh.saved)-1]
-		c := sh.cell(s.slot)
+func (v *variables) keepTemps(n int) {
+	for len(v.saved) > n {
+		s := v.saved[len(v.saved)-1]
+		v.saved = v.saved[:len(v.saved)-1]
+		c := v.cell(s.slot)
 		if !s.temp || c == nil {
 			continue
 		}
-		d := sh.copied(c)
-		sh.drop(s.old)
+		d := v.copied(c)
+		v.drop(s.old)
 		d.attr &^= attrTemp
 		if s.old == nil || s.old.attr&attrExport == 0 {
 			d.attr &^= attrExport
 		}
-		sh.put(s.slot, d)
+		v.put(s.slot, d)
 	}
 }
 
 // restoreTemps restores the variables that temporary assignments hid. Variables that the command made local in the function
 // around it stays.
-func (sh *interp) restoreTemps(n int) {
+func (v *variables) restoreTemps(n int) {
 	var keep []savedCell
-	for len(sh.saved) > n {
-		s := sh.saved[len(sh.saved)-1]
-		sh.saved = sh.saved[:len(sh.saved)-1]
+	for len(v.saved) > n {
+		s := v.saved[len(v.saved)-1]
+		v.saved = v.saved[:len(v.saved)-1]
 		if !s.temp {
 			keep = append(keep, s)
 			continue
 		}
 		if hiddenBy(keep, s.slot) != nil {
 			k := hiddenBy(keep, s.slot)
-			sh.drop(k.old)
+			v.drop(k.old)
 			k.old = s.old
 			continue
 		}
-		sh.drop(sh.cell(s.slot))
-		sh.put(s.slot, s.old)
+		v.drop(v.cell(s.slot))
+		v.put(s.slot, s.old)
 	}
 	for _, k := range slices.Backward(keep) {
-		sh.saved = append(sh.saved, k)
+		v.saved = append(v.saved, k)
 	}
 }
 

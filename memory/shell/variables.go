@@ -14,22 +14,19 @@ import (
 )
 
 // text returns the value of a scalar; of an array that of element 0.
-func (sh *interp) text(c *cell) string {
+func (v *variables) text(c *cell) string {
 	switch {
 	case c.attr&(attrNoText|attrDynamic|attrArray|attrAssoc) == 0:
 		return c.str
 	case c.attr&attrNoText != 0:
 		s := strconv.FormatInt(c.num, 10)
-		if c.epoch == sh.epoch {
+		if c.epoch == v.epoch {
 			c.str, c.room = s, 0
 			c.attr &^= attrNoText
 		}
 		return s
 	case c.attr&attrDynamic != 0:
-		if c.dyn.list != nil {
-			return c.dyn.first(sh)
-		}
-		return c.dyn.value(sh)
+		return v.eval.computeText(c.dyn)
 	case c.attr&attrArray != 0:
 		s, _ := c.arr.At(0)
 		return s
@@ -40,11 +37,11 @@ func (sh *interp) text(c *cell) string {
 
 // grow appends to a plain variable, in place when the array of the string has room
 // that only it can see. False: the memory does not suffice.
-func (sh *interp) grow(c *cell, s string) bool {
-	old := sh.text(c)
+func (v *variables) grow(c *cell, s string) bool {
+	old := v.text(c)
 	n := len(old) + len(s)
 	if n < 64 {
-		return sh.setText(c, old+s)
+		return v.setText(c, old+s)
 	}
 	var b []byte
 	if c.room > len(old) && c.attr&attrNoText == 0 {
@@ -52,7 +49,7 @@ func (sh *interp) grow(c *cell, s string) bool {
 		b = unsafe.Slice(unsafe.StringData(old), c.room)[:len(old)]
 	}
 	if b == nil || cap(b) < n {
-		if !sh.chargeCell(c, textWeight(2*n)-c.charged) {
+		if !v.chargeCell(c, textWeight(2*n)-c.charged) {
 			return false
 		}
 		b = append(make([]byte, 0, 2*n), old...)
@@ -65,25 +62,25 @@ func (sh *interp) grow(c *cell, s string) bool {
 }
 
 // array returns the elements for writing.
-func (sh *interp) array(c *cell) *array.Indexed {
+func (v *variables) array(c *cell) *array.Indexed {
 	switch {
 	case c.arr == nil:
-		c.arr = array.NewIndexed(nil, sh.epoch)
-	case c.arr.Epoch != sh.epoch:
-		c.arr = c.arr.Clone(sh.epoch)
-		sh.recharge(c)
+		c.arr = array.NewIndexed(nil, v.epoch)
+	case c.arr.Epoch != v.epoch:
+		c.arr = c.arr.Clone(v.epoch)
+		v.recharge(c)
 	}
 	return c.arr
 }
 
 // table returns the elements of an associative array for writing.
-func (sh *interp) table(c *cell) *array.Assoc {
+func (v *variables) table(c *cell) *array.Assoc {
 	switch {
 	case c.assoc == nil:
-		c.assoc = array.NewAssoc(sh.epoch)
-	case c.assoc.Epoch != sh.epoch:
-		c.assoc = c.assoc.Clone(sh.epoch)
-		sh.recharge(c)
+		c.assoc = array.NewAssoc(v.epoch)
+	case c.assoc.Epoch != v.epoch:
+		c.assoc = c.assoc.Clone(v.epoch)
+		v.recharge(c)
 	}
 	return c.assoc
 }
@@ -101,9 +98,9 @@ const maxRefs = 8
 
 // follow returns the target of a reference, or the variable itself when it is not a reference. False: the
 // references go in a circle or name nothing that can be a variable.
-func (sh *interp) follow(slot int) (place, bool) {
+func (v *variables) follow(slot int) (place, bool) {
 	for range maxRefs {
-		c := sh.cell(slot)
+		c := v.cell(slot)
 		if c == nil || c.attr&attrRef == 0 || c.attr&attrSet == 0 {
 			return place{slot: slot}, true
 		}
@@ -112,17 +109,17 @@ func (sh *interp) follow(slot int) (place, bool) {
 		if !isName(name) {
 			return place{slot: slot}, false
 		}
-		slot = sh.slot(name)
+		slot = v.exec.slot(name)
 		if elem {
 			return place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, true
 		}
 	}
-	sh.warnCircular(slot)
+	v.warnCircular(slot)
 	return place{slot: slot}, false
 }
 
-func (sh *interp) warnCircular(slot int) {
-	sh.errorf("warning: %s: circular name reference", sh.m.lib.symbols.name(slot))
+func (v *variables) warnCircular(slot int) {
+	v.exec.errorf("warning: %s: circular name reference", v.exec.m.lib.symbols.name(slot))
 }
 
 // splitSubscript cuts "a[i]" into its name and the text in the brackets.
@@ -134,8 +131,8 @@ func splitSubscript(s string) (name, sub string, elem bool) {
 }
 
 // value returns $name, and whether it is set.
-func (sh *interp) value(slot int) (string, bool) {
-	c := sh.cell(slot)
+func (v *variables) value(slot int) (string, bool) {
+	c := v.cell(slot)
 	if c == nil {
 		return "", false
 	}
@@ -143,60 +140,60 @@ func (sh *interp) value(slot int) (string, bool) {
 		return c.str, true
 	}
 	if c.attr&attrRef != 0 {
-		pl, ok := sh.follow(slot)
+		pl, ok := v.follow(slot)
 		if !ok {
 			return "", false
 		}
 		if pl.elem {
-			return sh.element(pl)
+			return v.element(pl)
 		}
-		if c = sh.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
+		if c = v.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
 			return "", false
 		}
 	}
 	if !c.isSet() {
 		return "", false
 	}
-	return sh.text(c), true
+	return v.text(c), true
 }
 
 // get returns the variable's value, "" when it is unset.
-func (sh *interp) get(slot int) string {
-	s, _ := sh.value(slot)
+func (v *variables) get(slot int) string {
+	s, _ := v.value(slot)
 	return s
 }
 
 // assign sets a variable. False: it is not allowed, and the message is written.
-func (sh *interp) assign(slot int, s string) bool {
-	c := sh.cell(slot)
-	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&option.AllExport == 0 {
+func (v *variables) assign(slot int, s string) bool {
+	c := v.cell(slot)
+	if c != nil && c.epoch == v.epoch && c.attr&attrNotPlain == 0 && v.exec.opt&option.AllExport == 0 {
 		if len(s) >= lightText || c.charged != 0 {
-			return sh.setText(c, s)
+			return v.setText(c, s)
 		}
 		c.store(s)
 		return true
 	}
-	return sh.assignTo(place{slot: slot}, s, false)
+	return v.assignTo(place{slot: slot}, s, false)
 }
 
 // assignInt sets a variable to a number without making its text.
-func (sh *interp) assignInt(slot int, n int64) bool {
-	c := sh.cell(slot)
-	if c != nil && c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && sh.opt&option.AllExport == 0 {
+func (v *variables) assignInt(slot int, n int64) bool {
+	c := v.cell(slot)
+	if c != nil && c.epoch == v.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && v.exec.opt&option.AllExport == 0 {
 		c.storeInt(n)
 		return true
 	}
-	return sh.assignTo(place{slot: slot}, strconv.FormatInt(n, 10), false)
+	return v.assignTo(place{slot: slot}, strconv.FormatInt(n, 10), false)
 }
 
 // assignTo sets the target of the place, honouring references and attributes.
-func (sh *interp) assignTo(pl place, s string, more bool) bool {
+func (v *variables) assignTo(pl place, s string, more bool) bool {
 	if !pl.elem {
-		if c := sh.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
+		if c := v.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
 			if c.attr&attrSet == 0 || c.str == "" {
-				return sh.retarget(pl.slot, s)
+				return v.retarget(pl.slot, s)
 			}
-			target, ok := sh.follow(pl.slot)
+			target, ok := v.follow(pl.slot)
 			if !ok {
 				return false
 			}
@@ -204,60 +201,60 @@ func (sh *interp) assignTo(pl place, s string, more bool) bool {
 		}
 	}
 	if pl.elem {
-		return sh.assignElem(pl, s, more)
+		return v.assignElem(pl, s, more)
 	}
-	if c := sh.cell(pl.slot); c != nil && c.attr&attrReadonly != 0 {
-		sh.readonlyError(pl.slot)
+	if c := v.cell(pl.slot); c != nil && c.attr&attrReadonly != 0 {
+		v.readonlyError(pl.slot)
 		return false
 	}
-	c := sh.own(pl.slot)
-	if sh.opt&option.AllExport != 0 {
+	c := v.own(pl.slot)
+	if v.exec.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	if c.attr&attrDynamic != 0 {
-		sh.assignDynamic(pl.slot, c, s, more)
+		v.assignDynamic(pl.slot, c, s, more)
 		return true
 	}
 	old := ""
 	if more && c.isSet() {
-		old = sh.text(c)
+		old = v.text(c)
 	}
-	v, ok := sh.convert(c, old, s, more)
+	value, ok := v.convert(c, old, s, more)
 	if !ok {
 		return false
 	}
 	switch {
 	case c.attr&attrArray != 0:
-		return sh.setIndex(c, 0, v)
+		return v.setIndex(c, 0, value)
 	case c.attr&attrAssoc != 0:
-		return sh.setKey(c, "0", v)
+		return v.setKey(c, "0", value)
 	case more && c.attr&(attrInteger|attrLower|attrUpper|attrCapital) == 0:
-		if !sh.grow(c, s) {
+		if !v.grow(c, s) {
 			return false
 		}
 	default:
-		if !sh.setText(c, v) {
+		if !v.setText(c, value) {
 			return false
 		}
 	}
 	if pl.slot == slotPOSIXLY {
-		sh.opt |= option.Posix
+		v.exec.opt |= option.Posix
 	}
 	return true
 }
 
 // convert applies the attributes to a new value, which is appended to old if more is set.
-func (sh *interp) convert(c *cell, old, s string, more bool) (string, bool) {
+func (v *variables) convert(c *cell, old, s string, more bool) (string, bool) {
 	if c.attr&attrInteger != 0 {
-		n, ok := sh.arithText(s)
+		n, ok := v.eval.arithText(s)
 		if !ok {
-			sh.arithAbort()
+			v.eval.arithAbort()
 			return "", false
 		}
 		if more {
-			m, ok := sh.arithText(old)
+			m, ok := v.eval.arithText(old)
 			if !ok {
-				sh.arithAbort()
+				v.eval.arithAbort()
 				return "", false
 			}
 			n += m
@@ -281,66 +278,66 @@ func (sh *interp) convert(c *cell, old, s string, more bool) (string, bool) {
 }
 
 // retarget gives a reference that has none its target.
-func (sh *interp) retarget(slot int, s string) bool {
+func (v *variables) retarget(slot int, s string) bool {
 	name, _, _ := splitSubscript(s)
 	if s != "" && !isName(name) {
-		sh.errorf("`%s': not a valid identifier", s)
+		v.exec.errorf("`%s': not a valid identifier", s)
 		return false
 	}
-	if name == sh.m.lib.symbols.name(slot) {
-		sh.errorf("warning: %s: circular name reference", name)
+	if name == v.exec.m.lib.symbols.name(slot) {
+		v.exec.errorf("warning: %s: circular name reference", name)
 		return false
 	}
-	return sh.setText(sh.own(slot), s)
+	return v.setText(v.own(slot), s)
 }
 
-func (sh *interp) readonlyError(slot int) {
-	sh.errorf("%s: readonly variable", sh.m.lib.symbols.name(slot))
+func (v *variables) readonlyError(slot int) {
+	v.exec.errorf("%s: readonly variable", v.exec.m.lib.symbols.name(slot))
 }
 
 // isAssoc reports whether the variable, or its target, is an associative array.
-func (sh *interp) isAssoc(slot int) bool {
-	c := sh.cell(slot)
+func (v *variables) isAssoc(slot int) bool {
+	c := v.cell(slot)
 	if c != nil && c.attr&attrRef != 0 {
-		if pl, ok := sh.follow(slot); ok && !pl.elem {
-			c = sh.cell(pl.slot)
+		if pl, ok := v.follow(slot); ok && !pl.elem {
+			c = v.cell(pl.slot)
 		}
 	}
 	return c != nil && c.attr&attrAssoc != 0
 }
 
 // element returns ${name[sub]} for a subscript as text, which is expanded.
-func (sh *interp) element(pl place) (string, bool) {
-	c := sh.cell(pl.slot)
+func (v *variables) element(pl place) (string, bool) {
+	c := v.cell(pl.slot)
 	if pl.whole {
-		list := sh.elements(pl.slot)
+		list := v.elements(pl.slot)
 		return strings.Join(list, " "), len(list) > 0
 	}
 	if c != nil && c.attr&attrAssoc != 0 {
-		key := sh.expandText(pl.sub)
+		key := v.eval.expandText(pl.sub)
 		return c.assoc.At(key)
 	}
-	i, ok := sh.subscriptText(pl.sub)
+	i, ok := v.eval.subscriptText(pl.sub)
 	if !ok {
 		return "", false
 	}
-	return sh.indexedAt(pl.slot, c, i)
+	return v.indexedAt(pl.slot, c, i)
 }
 
 // indexedAt returns element i of a variable that is not associative; a negative one counts from the end.
-func (sh *interp) indexedAt(slot int, c *cell, i int64) (string, bool) {
+func (v *variables) indexedAt(slot int, c *cell, i int64) (string, bool) {
 	if c != nil && c.attr&attrRef != 0 {
-		pl, ok := sh.follow(slot)
+		pl, ok := v.follow(slot)
 		if !ok || pl.elem {
 			return "", false
 		}
-		slot, c = pl.slot, sh.cell(pl.slot)
+		slot, c = pl.slot, v.cell(pl.slot)
 	}
 	if c == nil {
 		return "", false
 	}
 	if c.attr&attrDynamic != 0 && c.dyn.list != nil {
-		list := c.dyn.list(sh)
+		list := v.eval.computeList(c.dyn)
 		if i < 0 {
 			i += int64(len(list))
 		}
@@ -354,79 +351,79 @@ func (sh *interp) indexedAt(slot int, c *cell, i int64) (string, bool) {
 			i++
 		}
 		if i == 0 && c.isSet() {
-			return sh.text(c), true
+			return v.text(c), true
 		}
 		if i < 0 {
-			sh.badSubscript(slot)
+			v.badSubscript(slot)
 		}
 		return "", false
 	}
 	if i < 0 {
 		if i += c.arr.End(); i < 0 {
-			sh.badSubscript(slot)
+			v.badSubscript(slot)
 			return "", false
 		}
 	}
 	return c.arr.At(i)
 }
 
-func (sh *interp) badSubscript(slot int) {
-	sh.errorf("%s: bad array subscript", sh.m.lib.symbols.name(slot))
+func (v *variables) badSubscript(slot int) {
+	v.exec.errorf("%s: bad array subscript", v.exec.m.lib.symbols.name(slot))
 }
 
 // elements returns all values of a variable; the list must not be changed.
-func (sh *interp) elements(slot int) []string {
-	c := sh.cell(slot)
+func (v *variables) elements(slot int) []string {
+	c := v.cell(slot)
 	if c != nil && c.attr&attrRef != 0 {
-		pl, ok := sh.follow(slot)
+		pl, ok := v.follow(slot)
 		if !ok {
 			return nil
 		}
 		if pl.elem && !pl.whole {
-			if s, ok := sh.element(pl); ok {
+			if s, ok := v.element(pl); ok {
 				return []string{s}
 			}
 			return nil
 		}
-		c = sh.cell(pl.slot)
+		c = v.cell(pl.slot)
 	}
 	switch {
 	case c == nil:
 		return nil
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return c.dyn.list(sh)
+		return v.eval.computeList(c.dyn)
 	case c.attr&attrArray != 0:
 		return c.arr.List()
 	case c.attr&attrAssoc != 0:
-		keys := c.assoc.Keys(sh.epoch)
+		keys := c.assoc.Keys(v.epoch)
 		list := make([]string, len(keys))
 		for i, k := range keys {
 			list[i], _ = c.assoc.At(k)
 		}
 		return list
 	case c.isSet():
-		return []string{sh.text(c)}
+		return []string{v.text(c)}
 	}
 	return nil
 }
 
 // keys returns the subscripts of a variable.
-func (sh *interp) keys(slot int) []string {
-	c := sh.cell(slot)
+func (v *variables) keys(slot int) []string {
+	c := v.cell(slot)
 	if c != nil && c.attr&attrRef != 0 {
-		pl, ok := sh.follow(slot)
+		pl, ok := v.follow(slot)
 		if !ok || pl.elem {
 			return nil
 		}
-		c = sh.cell(pl.slot)
+		c = v.cell(pl.slot)
 	}
 	switch {
 	case c == nil:
 		return nil
 	case c.attr&attrAssoc != 0:
-		return c.assoc.Keys(sh.epoch)
+		return c.assoc.Keys(v.epoch)
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return indexes(len(c.dyn.list(sh)))
+		return indexes(len(v.eval.computeList(c.dyn)))
 	case c.attr&attrArray != 0:
 		list := make([]string, c.arr.Len())
 		for j := range list {
@@ -465,140 +462,140 @@ func isName(s string) bool {
 const maxIndex = math.MaxInt64
 
 // assignElem sets an element; pl.sub is expanded as a key or evaluated as a number.
-func (sh *interp) assignElem(pl place, s string, more bool) bool {
-	if sh.isAssoc(pl.slot) {
-		return sh.assignKey(pl.slot, sh.expandText(pl.sub), s, more)
+func (v *variables) assignElem(pl place, s string, more bool) bool {
+	if v.isAssoc(pl.slot) {
+		return v.assignKey(pl.slot, v.eval.expandText(pl.sub), s, more)
 	}
 	if pl.whole {
-		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(pl.slot), pl.sub)
+		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(pl.slot), pl.sub)
 		return false
 	}
-	i, ok := sh.subscriptText(pl.sub)
-	return ok && sh.assignIndex(pl.slot, i, s, more, pl.sub)
+	i, ok := v.eval.subscriptText(pl.sub)
+	return ok && v.assignIndex(pl.slot, i, s, more, pl.sub)
 }
 
 // writable returns the cell behind references for an element to be written, nil when
 // that must not be.
-func (sh *interp) writable(slot int) (int, *cell) {
-	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 && c.attr&attrSet == 0 {
-		sh.errorf("warning: %s: removing nameref attribute", sh.m.lib.symbols.name(slot))
-		sh.own(slot).attr &^= attrRef
+func (v *variables) writable(slot int) (int, *cell) {
+	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 && c.attr&attrSet == 0 {
+		v.exec.errorf("warning: %s: removing nameref attribute", v.exec.m.lib.symbols.name(slot))
+		v.own(slot).attr &^= attrRef
 	}
-	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
-		pl, ok := sh.follow(slot)
+	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 {
+		pl, ok := v.follow(slot)
 		if !ok {
 			return slot, nil
 		}
 		if pl.elem {
-			sh.errorf("`%s': not a valid identifier", c.str)
+			v.exec.errorf("`%s': not a valid identifier", c.str)
 			return slot, nil
 		}
 		slot = pl.slot
 	}
-	if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 {
-		sh.readonlyError(slot)
+	if c := v.cell(slot); c != nil && c.attr&attrReadonly != 0 {
+		v.readonlyError(slot)
 		return slot, nil
 	}
-	c := sh.own(slot)
-	if sh.opt&option.AllExport != 0 {
+	c := v.own(slot)
+	if v.exec.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	return slot, c
 }
 
 // assignIndex sets element i, making the variable an array.
-func (sh *interp) assignIndex(slot int, i int64, s string, more bool, sub string) bool {
-	slot, c := sh.writable(slot)
+func (v *variables) assignIndex(slot int, i int64, s string, more bool, sub string) bool {
+	slot, c := v.writable(slot)
 	if c == nil {
 		return false
 	}
 	if c.attr&attrDynamic != 0 {
 		if c.dyn.setAt != nil {
-			c.dyn.setAt(sh, i, s)
+			v.eval.assignComputedAt(c.dyn, i, s)
 		}
 		return true
 	}
-	sh.makeArray(c)
-	a := sh.array(c)
+	v.makeArray(c)
+	a := v.array(c)
 	if i < 0 {
 		i += a.End()
 	}
 	if i < 0 || i > maxIndex {
-		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), sub)
+		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(slot), sub)
 		return false
 	}
 	old, _ := a.At(i)
-	v, ok := sh.convert(c, old, s, more)
-	return ok && sh.setIndex(c, i, v)
+	value, ok := v.convert(c, old, s, more)
+	return ok && v.setIndex(c, i, value)
 }
 
 // setIndex stores an element of an array.
-func (sh *interp) setIndex(c *cell, i int64, v string) bool {
-	a := sh.array(c)
+func (v *variables) setIndex(c *cell, i int64, value string) bool {
+	a := v.array(c)
 	old, ok := a.At(i)
-	n := len(v) - len(old)
+	n := len(value) - len(old)
 	if !ok {
 		n += elemWeight
 	}
-	if !sh.chargeCell(c, n) || !sh.spend(a.Moves(i)) {
+	if !v.chargeCell(c, n) || !v.eval.spend(a.Moves(i)) {
 		return false
 	}
-	a.Set(i, v)
+	a.Set(i, value)
 	c.attr |= attrSet
 	return true
 }
 
 // setKey stores an element of an associative array.
-func (sh *interp) setKey(c *cell, key, v string) bool {
-	t := sh.table(c)
+func (v *variables) setKey(c *cell, key, value string) bool {
+	t := v.table(c)
 	old, ok := t.At(key)
-	n := len(v) - len(old)
+	n := len(value) - len(old)
 	if !ok {
 		n += keyWeight + len(key)
 	}
-	if !sh.chargeCell(c, n) {
+	if !v.chargeCell(c, n) {
 		return false
 	}
-	t.Set(key, v)
+	t.Set(key, value)
 	c.attr |= attrSet
 	return true
 }
 
 // makeArray turns a scalar into an array with that element.
-func (sh *interp) makeArray(c *cell) {
+func (v *variables) makeArray(c *cell) {
 	if c.attr&(attrArray|attrAssoc) != 0 {
 		return
 	}
 	if c.isSet() {
-		s := sh.text(c)
-		sh.array(c).Set(0, s)
-		sh.chargeCell(c, elemWeight+len(s)-c.charged)
+		s := v.text(c)
+		v.array(c).Set(0, s)
+		v.chargeCell(c, elemWeight+len(s)-c.charged)
 	} else {
-		c.arr = array.NewIndexed(nil, sh.epoch)
+		c.arr = array.NewIndexed(nil, v.epoch)
 	}
 	c.str, c.room = "", 0
 	c.attr = c.attr&^(attrNum|attrNoText) | attrArray
 }
 
 // assignKey sets an element of an associative array.
-func (sh *interp) assignKey(slot int, key, s string, more bool) bool {
-	slot, c := sh.writable(slot)
+func (v *variables) assignKey(slot int, key, s string, more bool) bool {
+	slot, c := v.writable(slot)
 	if c == nil {
 		return false
 	}
 	if key == "" {
-		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), key)
+		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(slot), key)
 		return false
 	}
-	t := sh.table(c)
+	t := v.table(c)
 	old, _ := t.At(key)
-	v, ok := sh.convert(c, old, s, more)
-	return ok && sh.setKey(c, key, v)
+	value, ok := v.convert(c, old, s, more)
+	return ok && v.setKey(c, key, value)
 }
 
 // setList makes the variable an array of the values.
-func (sh *interp) setList(slot int, list []string) bool {
-	_, c := sh.writable(slot)
+func (v *variables) setList(slot int, list []string) bool {
+	_, c := v.writable(slot)
 	if c == nil {
 		return false
 	}
@@ -606,28 +603,28 @@ func (sh *interp) setList(slot int, list []string) bool {
 	for _, s := range list {
 		n += elemWeight + len(s)
 	}
-	if !sh.chargeCell(c, n-c.charged) {
+	if !v.chargeCell(c, n-c.charged) {
 		return false
 	}
 	c.str, c.room, c.assoc = "", 0, nil
-	c.arr = array.NewIndexed(list, sh.epoch)
+	c.arr = array.NewIndexed(list, v.epoch)
 	c.attr = c.attr&^(attrNum|attrNoText|attrAssoc|attrDynamic) | attrArray | attrSet
 	return true
 }
 
 // recharge charges for all elements of an array that this process has just made its own.
-func (sh *interp) recharge(c *cell) { sh.chargeCell(c, c.weight()-c.charged) }
+func (v *variables) recharge(c *cell) { v.chargeCell(c, c.weight()-c.charged) }
 
 // empty takes all elements, and the text, from a variable.
-func (sh *interp) empty(c *cell) {
-	sh.chargeCell(c, -c.charged)
+func (v *variables) empty(c *cell) {
+	v.chargeCell(c, -c.charged)
 	c.str, c.room, c.arr, c.assoc = "", 0, nil, nil
 }
 
 // bytewise reports whether characters are bytes: the locale is C. Without one they are UTF-8.
-func (sh *interp) bytewise() bool {
+func (v *variables) bytewise() bool {
 	for _, slot := range [...]int{slotLCALL, slotLCCTYPE, slotLANG} {
-		if s := sh.get(slot); s != "" {
+		if s := v.get(slot); s != "" {
 			return s == "C" || s == "POSIX"
 		}
 	}
@@ -635,16 +632,16 @@ func (sh *interp) bytewise() bool {
 }
 
 // locale returns the locale of LC_ALL, LC_CTYPE and LANG.
-func (sh *interp) locale() char.Locale { return char.Locale{Bytes: sh.bytewise()} }
+func (v *variables) locale() char.Locale { return char.Locale{Bytes: v.bytewise()} }
 
 // encoded returns the character with a number, as \u and \U write it.
-func (sh *interp) encoded(v uint32) []byte { return sh.locale().Encode(v) }
+func (v *variables) encoded(value uint32) []byte { return v.locale().Encode(value) }
 
 // runeCount counts characters; a byte that belongs to none counts as one.
-func (sh *interp) runeCount(s string) int {
+func (v *variables) runeCount(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			if sh.bytewise() {
+			if v.bytewise() {
 				break
 			}
 			return utf8.RuneCountInString(s)
@@ -654,4 +651,4 @@ func (sh *interp) runeCount(s string) int {
 }
 
 // quoteShell quotes as ${x@Q} does.
-func (sh *interp) quoteShell(s string) string { return quote.Shell(sh.locale(), s) }
+func (v *variables) quoteShell(s string) string { return quote.Shell(v.locale(), s) }

@@ -752,8 +752,8 @@ func (sh *interp) separators() *[256]uint8 {
 }
 
 // ifsJoin returns the separator of values in "$*".
-func (sh *interp) ifsJoin() string {
-	s, ok := sh.value(slotIFS)
+func (v *variables) ifsJoin() string {
+	s, ok := v.value(slotIFS)
 	if !ok {
 		return " "
 	}
