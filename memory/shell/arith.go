@@ -277,15 +277,15 @@ func (sh *interp) arithText(s string) (int64, bool) {
 }
 
 // reportArith writes the error of an evaluation; true when there is none.
-func (sh *interp) reportArith(err *arithError) bool {
+func (ex *execution) reportArith(err *arithError) bool {
 	if err == nil {
 		return true
 	}
 	if !err.quiet {
-		sh.arithMessage(err)
+		ex.arithMessage(err)
 	}
 	if err.fatal {
-		sh.arithAbort()
+		ex.arithAbort()
 	}
 	return false
 }

@@ -9,6 +9,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
+// directories is the stack of directories, on top of the working directory of the execution. Its methods change both, and
+// the variables that show them.
+type directories struct {
+	dirStack []string // without the working directory
+
+	exec      *execution
+	variables *variables
+}
+
 // cd changes the directory.
 func (sh *interp) cd(args []string) int {
 	if sh.isRestricted() {
@@ -94,21 +103,21 @@ func (sh *interp) cdPath(dir string, physical, show bool) int {
 }
 
 // tryDir makes dir the working directory.
-func (sh *interp) tryDir(dir string, physical bool) error {
+func (d *directories) tryDir(dir string, physical bool) error {
 	if dir == "" {
 		return syscall.ENOENT
 	}
 	full := dir
 	if dir[0] != '/' {
-		full = strings.TrimSuffix(sh.dir, "/") + "/" + dir
+		full = strings.TrimSuffix(d.exec.dir, "/") + "/" + dir
 	}
-	info, err := sh.m.fs.Stat(sh.cred, full)
+	info, err := d.exec.m.fs.Stat(d.exec.cred, full)
 	logical := cleanPath(full)
 	if err != nil {
 		// "cd .." from a directory that has been removed goes by its name.
-		if info, err = sh.m.fs.Stat(sh.cred, logical); err != nil || !strings.Contains(dir, "..") {
+		if info, err = d.exec.m.fs.Stat(d.exec.cred, logical); err != nil || !strings.Contains(dir, "..") {
 			if err == nil {
-				_, err = sh.m.fs.Stat(sh.cred, full)
+				_, err = d.exec.m.fs.Stat(d.exec.cred, full)
 			}
 			return err
 		}
@@ -116,40 +125,40 @@ func (sh *interp) tryDir(dir string, physical bool) error {
 	if !info.Mode.IsDir() {
 		return syscall.ENOTDIR
 	}
-	if err := sh.m.fs.Access(sh.cred, full, 1); err != nil {
+	if err := d.exec.m.fs.Access(d.exec.cred, full, 1); err != nil {
 		return err
 	}
 	target := logical
 	if physical {
-		if target, err = sh.m.fs.Realpath(sh.cred, full); err != nil {
+		if target, err = d.exec.m.fs.Realpath(d.exec.cred, full); err != nil {
 			return err
 		}
-	} else if other, err := sh.m.fs.Stat(sh.cred, logical); err != nil || !other.Mode.IsDir() {
+	} else if other, err := d.exec.m.fs.Stat(d.exec.cred, logical); err != nil || !other.Mode.IsDir() {
 		// The directory does not exist by name; it exists when links are followed.
-		if target, err = sh.m.fs.Realpath(sh.cred, full); err != nil {
+		if target, err = d.exec.m.fs.Realpath(d.exec.cred, full); err != nil {
 			return err
 		}
 	}
-	sh.changeDir(target, target, true)
+	d.changeDir(target, target, true)
 	return nil
 }
 
 // changeDir records the new directory in PWD and OLDPWD.
-func (sh *interp) changeDir(dir, pwd string, set bool) int {
+func (d *directories) changeDir(dir, pwd string, set bool) int {
 	if set {
 		if strings.HasPrefix(dir, "/proc/") { // Names there mean something else to others, and later.
-			if at, err := sh.m.fs.Realpath(sh.cred, dir); err == nil {
+			if at, err := d.exec.m.fs.Realpath(d.exec.cred, dir); err == nil {
 				dir = at
 			}
 		}
-		sh.dir = dir
-		sh.showDir()
+		d.exec.dir = dir
+		d.exec.showDir()
 	} else {
-		pwd = sh.dir
+		pwd = d.exec.dir
 	}
-	old := sh.get(slotPWD)
-	sh.assignTo(place{slot: slotOLDPWD}, old, false)
-	sh.assignTo(place{slot: slotPWD}, pwd, false)
+	old := d.variables.get(slotPWD)
+	d.variables.assignTo(place{slot: slotOLDPWD}, old, false)
+	d.variables.assignTo(place{slot: slotPWD}, pwd, false)
 	return 0
 }
 
@@ -196,7 +205,7 @@ func (sh *interp) pwd(args []string) int {
 }
 
 // dirs is the stack of directories, the current one first.
-func (sh *interp) dirs() []string { return append([]string{sh.dir}, sh.dirStack...) }
+func (d *directories) dirs() []string { return append([]string{d.exec.dir}, d.dirStack...) }
 
 // short writes a directory with ~ for HOME.
 func (v *variables) short(dir string) string {
@@ -275,7 +284,7 @@ func (sh *interp) dirsBuiltin(args []string) int {
 }
 
 // stackArg reads +N and -N; n is an index into dirs.
-func (sh *interp) stackArg(a string) (n int, isIndex, ok bool) {
+func (d *directories) stackArg(a string) (n int, isIndex, ok bool) {
 	if len(a) < 2 || a[0] != '+' && a[0] != '-' {
 		return 0, false, true
 	}
@@ -284,9 +293,9 @@ func (sh *interp) stackArg(a string) (n int, isIndex, ok bool) {
 		return 0, false, false
 	}
 	if a[0] == '-' {
-		n = len(sh.dirStack) - n
+		n = len(d.dirStack) - n
 	}
-	return n, true, n >= 0 && n <= len(sh.dirStack)
+	return n, true, n >= 0 && n <= len(d.dirStack)
 }
 
 func (sh *interp) pushd(args []string) int {

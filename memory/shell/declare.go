@@ -93,17 +93,17 @@ func (sh *interp) export(args []string) int {
 	return sh.runDeclare(d, args, rest)
 }
 
-func (sh *interp) exportFunctions(names []string, on bool) int {
+func (t *functions) exportFunctions(names []string, on bool) int {
 	st := 0
 	for _, n := range names {
-		f := sh.namedFunction(n)
+		f := t.namedFunction(n)
 		if f == nil {
-			st = sh.fail("%s: not a function", n)
+			st = t.exec.fail("%s: not a function", n)
 			continue
 		}
 		g := *f
 		g.export = on
-		sh.setFunction(sh.slot(n), &g)
+		t.setFunction(t.exec.slot(n), &g)
 	}
 	return st
 }
@@ -788,16 +788,16 @@ func (sh *interp) unsetOne(name string, want unsetting) bool {
 	return true
 }
 
-func (sh *interp) unsetFunction(name string) bool {
-	f := sh.namedFunction(name)
+func (t *functions) unsetFunction(name string) bool {
+	f := t.namedFunction(name)
 	if f == nil {
 		return true
 	}
 	if f.readonly {
-		sh.fail("%s: cannot unset: readonly function", name)
+		t.exec.fail("%s: cannot unset: readonly function", name)
 		return false
 	}
-	sh.setFunction(sh.slot(name), nil)
+	t.setFunction(t.exec.slot(name), nil)
 	return true
 }
 

@@ -31,10 +31,14 @@ type function struct {
 // text is the definition as declare -f prints it.
 func (f *function) text() string { return syntax.FunctionText(f.src) }
 
-// functions holds the functions of a process, by slot of their name.
+// functions holds the functions of a process, by slot of their name. A process that defines one while it shares the list
+// with another makes its own.
 type functions struct {
 	funcs       []*function
 	funcsShared bool // funcs belongs to another process too
+
+	exec      *execution
+	variables *variables
 }
 
 // function returns the function in the slot, nil when there is none.
@@ -194,9 +198,9 @@ func (ex *execution) currentSource() string {
 }
 
 // setFunction defines a function; nil removes it.
-func (sh *interp) setFunction(slot int, f *function) {
-	sh.charge(f.weight() - sh.ownWeight(sh.function(slot)))
-	sh.define(slot, f)
+func (t *functions) setFunction(slot int, f *function) {
+	t.exec.charge(f.weight() - t.variables.ownWeight(t.function(slot)))
+	t.define(slot, f)
 }
 
 // weight is about how many bytes a function keeps in memory.
@@ -367,9 +371,9 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 	return 126
 }
 
-func (sh *interp) namedFunction(name string) *function {
-	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
-		return sh.function(slot)
+func (t *functions) namedFunction(name string) *function {
+	if slot := t.exec.m.lib.symbols.known(name); slot >= 0 {
+		return t.function(slot)
 	}
 	return nil
 }
@@ -378,26 +382,26 @@ func (sh *interp) namedFunction(name string) *function {
 var binDirs = map[string]bool{"/bin": true, "/usr/bin": true}
 
 // findCommand returns the program that a name means: a registered one, or the path of a file.
-func (sh *interp) findCommand(name string) (*Command, string, error) {
+func (n *commandNames) findCommand(name string) (*Command, string, error) {
 	if strings.IndexByte(name, '/') >= 0 {
-		return sh.programAt(name)
+		return n.exec.programAt(name)
 	}
 	if name == "" {
 		return nil, "", syscall.ENOENT
 	}
-	path := sh.get(slotPATH)
-	sh.hash.Use(path)
-	if h := sh.hash.Lookup(name); h != nil {
-		sh.hash.Hit(h, sh.epoch)
-		c, file, err := sh.programAt(h.Path)
+	path := n.variables.get(slotPATH)
+	n.hash.Use(path)
+	if h := n.hash.Lookup(name); h != nil {
+		n.hash.Hit(h, n.variables.epoch)
+		c, file, err := n.exec.programAt(h.Path)
 		if err != nil {
 			err = &hashError{h.Path, err}
 		}
 		return c, file, err
 	}
-	c, file, err := sh.searchPath(name, path)
-	if err == nil && sh.opt&option.HashAll != 0 && !strings.HasPrefix(file, "./") {
-		sh.setHash(name, file, 1)
+	c, file, err := n.exec.searchPath(name, path)
+	if err == nil && n.exec.opt&option.HashAll != 0 && !strings.HasPrefix(file, "./") {
+		n.setHash(name, file, 1)
 	}
 	return c, file, err
 }

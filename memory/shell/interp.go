@@ -15,7 +15,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
@@ -30,17 +29,17 @@ type interp struct {
 	wordBuffers
 	arithmetic
 	trapRun
+	jobControl
 	commandNames
+	directories
 
 	before  forkState
-	jobs    *job.Table
 	options getopts.State
 	history history.List
 	rand    *random.Generator
 	start   int64 // for SECONDS
 
-	as       asker
-	dirStack []string
+	as asker
 }
 
 // lastEpoch numbers processes across all machines, so that a cell belongs to one only.
@@ -62,6 +61,13 @@ func (ex *execution) abs(path string) string {
 // connect lets the parts of a new interpreter refer to each other.
 func (sh *interp) connect() {
 	sh.variables.exec, sh.variables.eval = &sh.execution, sh
+	sh.functions.exec, sh.functions.variables = &sh.execution, &sh.variables
+	sh.wordBuffers.exec, sh.wordBuffers.variables = &sh.execution, &sh.variables
+	sh.trapRun.exec, sh.trapRun.eval = &sh.execution, sh
+	sh.jobControl.exec, sh.jobControl.variables, sh.jobControl.trapRun = &sh.execution, &sh.variables, &sh.trapRun
+	sh.jobControl.signals = sh
+	sh.commandNames.exec, sh.commandNames.variables = &sh.execution, &sh.variables
+	sh.directories.exec, sh.directories.variables = &sh.execution, &sh.variables
 	sh.introduce()
 }
 
@@ -176,13 +182,13 @@ func (ex *execution) burn(n int) bool {
 }
 
 // die leaves the process because its context has ended; traps do not run.
-func (sh *interp) die(ctx context.Context) {
-	sh.status = 128 + int(syscall.SIGKILL)
+func (t *trapRun) die(ctx context.Context) {
+	t.exec.status = 128 + int(syscall.SIGKILL)
 	if s := process.KillSignal(context.Cause(ctx)); s != 0 {
-		sh.status, sh.signaled = 128+int(s), int(s)
+		t.exec.status, t.exec.signaled = 128+int(s), int(s)
 	}
-	sh.ctl, sh.exiting = ctlExit, true
-	sh.traps.Clear()
+	t.exec.ctl, t.exec.exiting = ctlExit, true
+	t.traps.Clear()
 }
 
 // abort leaves the command at the top of the script, as bash does after errors of
@@ -396,15 +402,15 @@ func (v *variables) lookupEnv(name string) (string, bool) {
 }
 
 // environ returns the exported variables and functions.
-func (sh *interp) environ() []string {
+func (t *functions) environ() []string {
 	var list []string
-	for slot, c := range sh.vars {
+	for slot, c := range t.variables.vars {
 		if c == nil || c.attr&attrExport == 0 || c.attr&(attrArray|attrAssoc) != 0 || !c.isSet() {
 			continue
 		}
-		list = append(list, sh.m.lib.symbols.name(slot)+"="+sh.text(c))
+		list = append(list, t.exec.m.lib.symbols.name(slot)+"="+t.variables.text(c))
 	}
-	for _, f := range sh.funcs {
+	for _, f := range t.funcs {
 		if f != nil && f.export {
 			text := f.text()
 			if i := strings.Index(text, "()"); i >= 0 {

@@ -14,29 +14,45 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
+// jobControl holds the processes that run beside the shell. The table is made when the first of them starts.
+type jobControl struct {
+	jobs *job.Table
+
+	exec      *execution
+	variables *variables
+	trapRun   *trapRun
+	signals   signalTaker // the interpreter
+}
+
+// signalTaker is what waiting for a job asks of the interpreter: to run the traps of the signals that have come.
+type signalTaker interface {
+	takeSignals()
+	tickSlow() bool
+}
+
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
-func (sh *interp) reap(j *job.Job) {
+func (c *jobControl) reap(j *job.Job) {
 	if !j.Waited && j.HasEnded() && j.ID > 0 {
 		switch sig := j.Process.Signal; {
-		case sh.isMonitoring() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
-			sh.errorRaw(j.Line(sh.jobsOf().Live(), false))
+		case c.exec.isMonitoring() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
+			c.exec.errorRaw(j.Line(c.jobsOf().Live(), false))
 		case sig != 0:
-			sh.reportSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
+			c.exec.reportSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
 		}
 	}
 	j.Waited = true
-	c := j.Coprocess
-	if c == nil || !j.HasEnded() {
+	coprocess := j.Coprocess
+	if coprocess == nil || !j.HasEnded() {
 		return
 	}
 	j.Coprocess = nil
-	for i, fd := range c.Descriptors {
-		if sh.fds.Get(fd) == c.Ends[i] {
-			_ = sh.setFd(fd, nil)
+	for i, fd := range coprocess.Descriptors {
+		if c.exec.fds.Get(fd) == coprocess.Ends[i] {
+			_ = c.exec.setFd(fd, nil)
 		}
 	}
-	sh.unsetVar(c.Slot)
-	sh.unsetVar(c.PIDSlot)
+	c.variables.unsetVar(coprocess.Slot)
+	c.variables.unsetVar(coprocess.PIDSlot)
 }
 
 // listsJobs reports whether a command is just jobs: in a pipeline or substitution it lists the parent's.
@@ -46,11 +62,11 @@ func listsJobs(cmd *syntax.Command) bool {
 }
 
 // jobsOf returns the process's jobs, made when there are none.
-func (sh *interp) jobsOf() *job.Table {
-	if sh.jobs == nil {
-		sh.jobs = &job.Table{}
+func (c *jobControl) jobsOf() *job.Table {
+	if c.jobs == nil {
+		c.jobs = &job.Table{}
 	}
-	return sh.jobs
+	return c.jobs
 }
 
 // background compiles a command ended by &.
@@ -82,58 +98,58 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 }
 
 // waitFor waits until the process has ended: its status, or 128+n when the trapped signal n came.
-func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
+func (c *jobControl) waitFor(p *process.Process) (st int, interrupted bool) {
 	for {
 		changes := (<-chan struct{})(p.Done)
-		if sh.isMonitoring() {
-			changes = sh.m.table.Changes()
+		if c.exec.isMonitoring() {
+			changes = c.exec.m.table.Changes()
 		}
-		if sh.opt&option.Posix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
-			return 128 + sh.taken(1<<signal.CHLD), true
+		if c.exec.opt&option.Posix != 0 && c.exec.p.Handled.Load()&c.exec.p.Pending.Load()&(1<<signal.CHLD) != 0 {
+			return 128 + c.taken(1<<signal.CHLD), true
 		}
 		select {
 		case <-p.Done:
-			if sh.isMonitoring() { // The report on the job comes after the trap.
-				sh.takeChildren()
+			if c.exec.isMonitoring() { // The report on the job comes after the trap.
+				c.trapRun.takeChildren()
 			}
 			return p.Status, false
 		default:
 		}
-		if sh.isMonitoring() && p.IsStopped() {
-			sh.reportJobs()
+		if c.exec.isMonitoring() && p.IsStopped() {
+			c.reportJobs()
 			return 128 + signal.STOP, true
 		}
-		if sig := sh.block(changes); sig != 0 {
+		if sig := c.block(changes); sig != 0 {
 			return 128 + sig, true
 		}
-		if sh.ctl != ctlNone {
-			return sh.status, true
+		if c.exec.ctl != ctlNone {
+			return c.exec.status, true
 		}
 	}
 }
 
 // block waits for done, the end of the process, or a signal that a trap takes, whose
 // number it returns after the trap has run.
-func (sh *interp) block(done <-chan struct{}) (signal int) {
+func (c *jobControl) block(done <-chan struct{}) (signal int) {
 	wake := make(chan struct{}, 1)
-	sh.p.Wake.Store(&wake)
-	defer sh.p.Wake.Store(nil)
-	if bits := sh.p.Pending.Load(); bits != 0 {
-		return sh.taken(bits)
+	c.exec.p.Wake.Store(&wake)
+	defer c.exec.p.Wake.Store(nil)
+	if bits := c.exec.p.Pending.Load(); bits != 0 {
+		return c.taken(bits)
 	}
 	select {
 	case <-done:
 	case <-wake:
-		return sh.taken(sh.p.Pending.Load())
-	case <-sh.ctx.Done():
-		sh.tickSlow()
+		return c.taken(c.exec.p.Pending.Load())
+	case <-c.exec.ctx.Done():
+		c.signals.tickSlow()
 	}
 	return 0
 }
 
 // taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
-func (sh *interp) taken(bits uint64) int {
-	if sh.opt&option.Posix == 0 {
+func (c *jobControl) taken(bits uint64) int {
+	if c.exec.opt&option.Posix == 0 {
 		bits &^= 1 << signal.CHLD
 	}
 	first := 0
@@ -142,7 +158,7 @@ func (sh *interp) taken(bits uint64) int {
 			first = n
 		}
 	}
-	sh.takeSignals()
+	c.signals.takeSignals()
 	return first
 }
 
@@ -214,17 +230,17 @@ func (sh *interp) jobsBuiltin(args []string) int {
 }
 
 // jobArg returns the job that the operand names, the current one without.
-func (sh *interp) jobArg(args []string) *job.Job {
+func (c *jobControl) jobArg(args []string) *job.Job {
 	spec := "%%"
 	if len(args) > 0 {
 		spec = args[0]
 	}
-	j, msg := sh.jobsOf().Find(spec)
+	j, msg := c.jobsOf().Find(spec)
 	if j == nil {
 		if len(args) == 0 {
 			spec = "current"
 		}
-		sh.fail("%s: %s", spec, msg)
+		c.exec.fail("%s: %s", spec, msg)
 	}
 	return j
 }
@@ -339,81 +355,81 @@ func (sh *interp) waitBuiltin(args []string) int {
 	return st
 }
 
-func (sh *interp) waitOne(spec, name string) int {
+func (c *jobControl) waitOne(spec, name string) int {
 	if !strings.HasPrefix(spec, "%") && !isDigits(spec) {
-		sh.fail("`%s': not a pid or valid job spec", spec)
+		c.exec.fail("`%s': not a pid or valid job spec", spec)
 		return 1
 	}
-	j, msg := sh.jobsOf().Find(spec)
+	j, msg := c.jobsOf().Find(spec)
 	if j == nil {
 		if isDigits(spec) {
-			sh.fail("pid %s is not a child of this shell", spec)
+			c.exec.fail("pid %s is not a child of this shell", spec)
 		} else {
-			sh.fail("%s: %s", spec, msg)
+			c.exec.fail("%s: %s", spec, msg)
 		}
 		return 127
 	}
-	st, interrupted := sh.waitFor(j.Process)
+	st, interrupted := c.waitFor(j.Process)
 	if interrupted {
 		return st
 	}
-	sh.reap(j)
+	c.reap(j)
 	if name != "" {
-		sh.assignNamed(name, strconv.Itoa(j.Process.PID))
+		c.variables.assignNamed(name, strconv.Itoa(j.Process.PID))
 	}
 	return st
 }
 
 // waitAllJobs waits for all jobs and forgets them.
-func (sh *interp) waitAllJobs() int {
-	t := sh.jobsOf()
+func (c *jobControl) waitAllJobs() int {
+	t := c.jobsOf()
 	for _, j := range t.All() {
-		if j.ID == 0 && j.Process.PID != sh.lastBg {
+		if j.ID == 0 && j.Process.PID != c.exec.lastBg {
 			continue // Of process substitutions only the last counts.
 		}
-		if st, interrupted := sh.waitFor(j.Process); interrupted {
+		if st, interrupted := c.waitFor(j.Process); interrupted {
 			return st
 		}
-		sh.reap(j)
+		c.reap(j)
 	}
 	t.Clear()
 	return 0
 }
 
 // waitNext is wait -n: the next one of the jobs that ends.
-func (sh *interp) waitNext(specs []string, name string) int {
+func (c *jobControl) waitNext(specs []string, name string) int {
 	var jobs []*job.Job
-	for _, j := range sh.jobsOf().All() {
+	for _, j := range c.jobsOf().All() {
 		if len(specs) == 0 && !j.Waited && j.ID > 0 {
 			jobs = append(jobs, j)
 		}
 	}
 	for _, s := range specs {
-		if j, _ := sh.jobsOf().Find(s); j != nil && !j.IsDone() {
+		if j, _ := c.jobsOf().Find(s); j != nil && !j.IsDone() {
 			jobs = append(jobs, j)
 		} else {
-			sh.fail("%s: no such job", s)
+			c.exec.fail("%s: no such job", s)
 		}
 	}
 	if len(jobs) == 0 {
 		return 127
 	}
 	for {
-		changes := sh.m.table.Changes()
+		changes := c.exec.m.table.Changes()
 		for _, j := range jobs {
 			if j.HasEnded() {
-				sh.reap(j)
+				c.reap(j)
 				if name != "" {
-					sh.assignNamed(name, strconv.Itoa(j.Process.PID))
+					c.variables.assignNamed(name, strconv.Itoa(j.Process.PID))
 				}
 				return j.Process.Status
 			}
 		}
-		if sig := sh.block(changes); sig != 0 {
+		if sig := c.block(changes); sig != 0 {
 			return 128 + sig
 		}
-		if sh.ctl != ctlNone {
-			return sh.status
+		if c.exec.ctl != ctlNone {
+			return c.exec.status
 		}
 	}
 }
@@ -472,11 +488,11 @@ func (sh *interp) kill(args []string) int {
 	return st
 }
 
-func (sh *interp) killOne(spec string, sig int) bool {
+func (c *jobControl) killOne(spec string, sig int) bool {
 	if strings.HasPrefix(spec, "%") {
-		j, msg := sh.jobsOf().Find(spec)
+		j, msg := c.jobsOf().Find(spec)
 		if j == nil {
-			sh.fail("%s: %s", spec, msg)
+			c.exec.fail("%s: %s", spec, msg)
 			return false
 		}
 		j.Process.Send(sig)
@@ -484,19 +500,19 @@ func (sh *interp) killOne(spec string, sig int) bool {
 	}
 	pid, err := strconv.Atoi(spec)
 	if err != nil {
-		sh.fail("%s: arguments must be process or job IDs", spec)
+		c.exec.fail("%s: arguments must be process or job IDs", spec)
 		return false
 	}
-	if sh.m.table.Kill(sh.p, pid, sig) {
+	if c.exec.m.table.Kill(c.exec.p, pid, sig) {
 		return true
 	}
 	if pid > 0 {
-		if j, _ := sh.jobsOf().Find(spec); j != nil && !j.Waited && !j.Signaled {
+		if j, _ := c.jobsOf().Find(spec); j != nil && !j.Waited && !j.Signaled {
 			j.Signaled = true
 			return true // It has ended, and the shell has not seen that yet.
 		}
 	}
-	sh.errorf("%s: (%s) - No such process", sh.builtinName, spec)
+	c.exec.errorf("%s: (%s) - No such process", c.exec.builtinName, spec)
 	return false
 }
 
@@ -531,67 +547,67 @@ func (sh *interp) killList(specs []string) int {
 
 // foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
 // are forgotten.
-func (sh *interp) foreground(n int) {
-	if sh.jobs != nil && sh.opt&option.Interactive == 0 {
-		for _, j := range sh.jobsOf().Live() {
+func (c *jobControl) foreground(n int) {
+	if c.jobs != nil && c.exec.opt&option.Interactive == 0 {
+		for _, j := range c.jobsOf().Live() {
 			if j.HasEnded() && j.Coprocess == nil {
-				sh.reap(j)
+				c.reap(j)
 			}
 		}
 	}
-	sh.waited(n)
+	c.trapRun.waited(n)
 }
 
 // waited notes that n processes of this one have ended. A child that ends while the trap runs counts with the next
 // one; while the words of a command are made, before the next command.
-func (sh *interp) waited(n int) {
-	if !sh.ownProcess || sh.traps.IsUnused() {
+func (t *trapRun) waited(n int) {
+	if !t.exec.ownProcess || t.traps.IsUnused() {
 		return
 	}
-	if sh.inChildTrap {
-		sh.childrenLater += int64(n)
+	if t.inChildTrap {
+		t.childrenLater += int64(n)
 		return
 	}
-	if sh.inWords == 0 {
-		sh.p.ChildEnded(n)
+	if t.exec.inWords == 0 {
+		t.exec.p.ChildEnded(n)
 		return
 	}
-	before := sh.p.Attention.Load()
-	sh.p.ChildEnded(n)
-	sh.p.Attention.Store(before)
+	before := t.exec.p.Attention.Load()
+	t.exec.p.ChildEnded(n)
+	t.exec.p.Attention.Store(before)
 }
 
 // noticeSignals lets the next command see that children have ended while the words of the last one were made.
-func (sh *interp) noticeSignals() {
-	if !sh.traps.IsUnused() && sh.p.Pending.Load() != 0 {
-		sh.p.Attention.Store(true)
+func (t *trapRun) noticeSignals() {
+	if !t.traps.IsUnused() && t.exec.p.Pending.Load() != 0 {
+		t.exec.p.Attention.Store(true)
 	}
 }
 
 // runChildTrap runs the trap of SIGCHLD, once for each child that has ended.
-func (sh *interp) runChildTrap() {
-	if sh.inChildTrap {
+func (t *trapRun) runChildTrap() {
+	if t.inChildTrap {
 		return
 	}
-	sh.inChildTrap = true
-	status := sh.status
-	n := sh.childrenLater
-	sh.childrenLater = 0
-	for n += sh.p.Children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.Children.Swap(0) {
-		sh.runTrap(signal.CHLD)
+	t.inChildTrap = true
+	status := t.exec.status
+	n := t.childrenLater
+	t.childrenLater = 0
+	for n += t.exec.p.Children.Swap(0); n > 0 && t.exec.ctl == ctlNone; n += t.exec.p.Children.Swap(0) {
+		t.runTrap(signal.CHLD)
 		n--
 	}
-	if sh.ctl == ctlExit { // An exit in it does not give the shell its status.
-		sh.status = status
+	if t.exec.ctl == ctlExit { // An exit in it does not give the shell its status.
+		t.exec.status = status
 	}
-	sh.inChildTrap = false
+	t.inChildTrap = false
 }
 
 // takeChildren runs the trap of SIGCHLD for the children that have ended.
-func (sh *interp) takeChildren() {
+func (t *trapRun) takeChildren() {
 	const bit = 1 << signal.CHLD
-	if sh.ownProcess && sh.ctl == ctlNone && sh.p.Handled.Load()&bit != 0 && sh.p.Pending.And(^uint64(bit))&bit != 0 {
-		sh.runChildTrap()
+	if t.exec.ownProcess && t.exec.ctl == ctlNone && t.exec.p.Handled.Load()&bit != 0 && t.exec.p.Pending.And(^uint64(bit))&bit != 0 {
+		t.runChildTrap()
 	}
 }
 
@@ -601,19 +617,19 @@ func (ex *execution) isMonitoring() bool {
 }
 
 // reportJobs reports jobs that have ended or stopped, under set -m.
-func (sh *interp) reportJobs() {
-	if !sh.isMonitoring() || sh.jobs == nil {
+func (c *jobControl) reportJobs() {
+	if !c.exec.isMonitoring() || c.jobs == nil {
 		return
 	}
-	for _, j := range sh.jobsOf().Live() {
+	for _, j := range c.jobsOf().Live() {
 		switch {
 		case j.HasEnded():
-			sh.reap(j)
+			c.reap(j)
 		case !j.IsStopped():
 			j.StopReported = false
 		case !j.StopReported:
 			j.StopReported = true
-			sh.errorRaw("\n" + j.Line(sh.jobsOf().Live(), false))
+			c.exec.errorRaw("\n" + j.Line(c.jobsOf().Live(), false))
 		}
 	}
 }

@@ -133,11 +133,11 @@ func (ex *execution) hold(n int) bool {
 }
 
 // releaseHeld releases the memory held since held had this value.
-func (sh *interp) releaseHeld(held int) {
-	sh.charge(held - sh.memory.Held())
-	sh.memory.SetHeld(held)
-	if c := cap(sh.stack); c > manyWords && len(sh.stack) < c/4 {
-		sh.stack = append(make([]string, 0, 2*len(sh.stack)), sh.stack...)
+func (w *wordBuffers) releaseHeld(held int) {
+	w.exec.charge(held - w.exec.memory.Held())
+	w.exec.memory.SetHeld(held)
+	if c := cap(w.stack); c > manyWords && len(w.stack) < c/4 {
+		w.stack = append(make([]string, 0, 2*len(w.stack)), w.stack...)
 	}
 }
 
@@ -145,32 +145,32 @@ func (sh *interp) releaseHeld(held int) {
 const manyWords = 1 << 12
 
 // push adds a word to those of the command.
-func (sh *interp) push(s string) {
-	if len(sh.stack) == cap(sh.stack) && !sh.growStack(1) {
+func (w *wordBuffers) push(s string) {
+	if len(w.stack) == cap(w.stack) && !w.growStack(1) {
 		return
 	}
-	sh.stack = append(sh.stack, s)
+	w.stack = append(w.stack, s)
 }
 
 // pushAll is push for a list.
-func (sh *interp) pushAll(list []string) {
-	if len(sh.stack)+len(list) > cap(sh.stack) && !sh.growStack(len(list)) {
+func (w *wordBuffers) pushAll(list []string) {
+	if len(w.stack)+len(list) > cap(w.stack) && !w.growStack(len(list)) {
 		return
 	}
-	sh.stack = append(sh.stack, list...)
+	w.stack = append(w.stack, list...)
 }
 
 // growStack charges for a stack with room for n more words.
-func (sh *interp) growStack(n int) bool {
-	need := len(sh.stack) + n
+func (w *wordBuffers) growStack(n int) bool {
+	need := len(w.stack) + n
 	if need <= manyWords {
 		return true
 	}
-	size := max(need, 2*cap(sh.stack))
-	if !sh.hold(16 * (size - cap(sh.stack))) {
+	size := max(need, 2*cap(w.stack))
+	if !w.exec.hold(16 * (size - cap(w.stack))) {
 		return false
 	}
-	sh.stack = append(make([]string, 0, size), sh.stack...)
+	w.stack = append(make([]string, 0, size), w.stack...)
 	return true
 }
 

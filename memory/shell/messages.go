@@ -124,9 +124,9 @@ func (sh *interp) tracePrefix() string {
 	if !ok {
 		return ""
 	}
-	saved := trapState{sh.status, nil, sh.lastArg, sh.line, sh.current, sh.substRan, sh.ctl, sh.ctlN, sh.noErrExit}
+	saved := sh.captureState()
 	text := sh.expandNested(sh.promptText(sh.promptEscapes(s)), sh.quotedText)
-	saved.restore(sh)
+	sh.restoreState(saved)
 	n := sh.evals
 	if n > 0 && text != "" {
 		_, w := char.Decode(text)

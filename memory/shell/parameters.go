@@ -290,9 +290,9 @@ func (sh *interp) arithString(code *arithCode) (string, bool) {
 }
 
 // arithAbort leaves the command after an error in an expansion.
-func (sh *interp) arithAbort() {
-	if sh.ctl == ctlNone {
-		sh.abort()
+func (ex *execution) arithAbort() {
+	if ex.ctl == ctlNone {
+		ex.abort()
 	}
 }
 

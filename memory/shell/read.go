@@ -150,12 +150,12 @@ func (sh *interp) readPlain(o *readOptions, d *fd.Description, names []string) i
 }
 
 // interrupted tells of a wait that a trapped signal ended: the trap has run, and the status is 128+n.
-func (sh *interp) interrupted(err error) int {
-	if err == nil || sh.ctx.Err() != nil {
+func (c *jobControl) interrupted(err error) int {
+	if err == nil || c.exec.ctx.Err() != nil {
 		return 0
 	}
-	if bits := sh.p.Pending.Load(); bits != 0 {
-		return 128 + sh.taken(bits)
+	if bits := c.exec.p.Pending.Load(); bits != 0 {
+		return 128 + c.taken(bits)
 	}
 	return 0
 }

@@ -33,6 +33,7 @@ type activeCommand struct {
 	lastArg     string // $_
 	builtinName string // the running builtin, "" for none
 	declArgs    map[int]*assignCode
+	inWords     int  // commands whose words are being made
 	substRan    bool // a substitution gave a status to an assignment
 	inXTrace    bool // the prefix of set -x is being made
 	condErr     int  // status of an error in [[ ]]
@@ -207,9 +208,9 @@ func (x *simpleCode) perform(sh *interp) int {
 }
 
 // running notes the command for BASH_COMMAND. In a trap that remains the interrupted command.
-func (sh *interp) running(x *simpleCode) {
-	if sh.inTrap == 0 {
-		sh.current = x
+func (t *trapRun) running(x *simpleCode) {
+	if t.inTrap == 0 {
+		t.exec.current = x
 	}
 }
 
@@ -464,10 +465,10 @@ func (ex *execution) specialFailed(b *builtin, st int) int {
 }
 
 // lookup finds a function or builtin by name.
-func (sh *interp) lookup(name string) (*function, *builtin) {
-	b := sh.m.lib.builtins[name]
-	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
-		return sh.function(slot), b
+func (t *functions) lookup(name string) (*function, *builtin) {
+	b := t.exec.m.lib.builtins[name]
+	if slot := t.exec.m.lib.symbols.known(name); slot >= 0 {
+		return t.function(slot), b
 	}
 	return nil, b
 }
@@ -489,8 +490,8 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 }
 
 // isTracing reports whether commands are shown before they run: DEBUG traps and set -x.
-func (sh *interp) isTracing() bool {
-	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps.Has(trap.Debug)
+func (t *trapRun) isTracing() bool {
+	return t.exec.opt&(option.XTrace|option.NoExec) != 0 || t.traps.Has(trap.Debug)
 }
 
 // command runs a command and returns its status, which is also sh.status then.
@@ -685,18 +686,18 @@ func (c *compiler) single(cmd *syntax.Command) command {
 }
 
 // check handles a failed command: the ERR trap, then set -e.
-func (sh *interp) check(st int) {
-	if sh.noErrExit > 0 || sh.ctl != ctlNone {
+func (t *trapRun) check(st int) {
+	if t.exec.noErrExit > 0 || t.exec.ctl != ctlNone {
 		return
 	}
-	if sh.hasTrap(trap.Err) {
-		sh.runErrTrap(st)
-		if sh.ctl != ctlNone {
+	if t.hasTrap(trap.Err) {
+		t.runErrTrap(st)
+		if t.exec.ctl != ctlNone {
 			return
 		}
 	}
-	if sh.opt&option.ErrExit != 0 {
-		sh.exit(st)
+	if t.exec.opt&option.ErrExit != 0 {
+		t.exec.exit(st)
 	}
 }
 

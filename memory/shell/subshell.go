@@ -47,19 +47,19 @@ func (sh *interp) runProcess(run command) int {
 }
 
 // finish ends a process, with its EXIT trap, and returns its status.
-func (sh *interp) finish(st int) int {
-	if sh.ctl == ctlNone {
-		sh.status = st
-		sh.takeChildren()
+func (t *trapRun) finish(st int) int {
+	if t.exec.ctl == ctlNone {
+		t.exec.status = st
+		t.takeChildren()
 	}
-	if sh.ctl != ctlNone {
-		st = sh.status
-		sh.ctl = ctlNone
+	if t.exec.ctl != ctlNone {
+		st = t.exec.status
+		t.exec.ctl = ctlNone
 	}
-	if !sh.exiting && sh.traps.Owns(trap.Exit) {
-		st = sh.runExitTrap(st)
+	if !t.exec.exiting && t.traps.Owns(trap.Exit) {
+		st = t.runExitTrap(st)
 	}
-	if sh.opt&option.Interactive == 0 && sh.ownProcess && sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
+	if t.exec.opt&option.Interactive == 0 && t.exec.ownProcess && t.exec.p.Pending.Load()&(1<<signal.KILL) != 0 {
 		st = 128 + signal.KILL
 	}
 	return st & 0xff
@@ -162,15 +162,15 @@ func (sh *interp) substitute(p *substPart) string {
 }
 
 // await waits until no process can write to the capture any more: a job may still have it open.
-func (sh *interp) await(out *fd.Capture) {
+func (c *jobControl) await(out *fd.Capture) {
 	done := out.Wait()
 	if done == nil {
 		return
 	}
 	select {
 	case <-done:
-	case <-sh.ctx.Done():
-		sh.tickSlow()
+	case <-c.exec.ctx.Done():
+		c.signals.tickSlow()
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
-// trapRun is the state of traps that run.
+// trapRun holds the traps and the state of those that run. A trap that runs leaves the status and the position in the script as
+// they were, unless it leaves the shell.
 type trapRun struct {
 	traps         trap.Table
 	inTrap        int
@@ -20,36 +21,42 @@ type trapRun struct {
 	debugText     func() string // the command that a DEBUG trap is about
 	debugStatus   int           // of the last trap
 	skipCommand   bool          // a DEBUG trap asks to skip the command
+
+	exec *execution
+	eval trapEvaluator // the interpreter
 }
 
+// trapEvaluator runs the commands of a trap.
+type trapEvaluator interface{ evalTrap(n int, src string) }
+
 // setTrap sets the command of a signal; nil resets it.
-func (sh *interp) setTrap(n int, cmd *string) {
-	sh.traps.Disinherit(sh.opt)
-	if sh.traps.IsLocked(n) {
+func (t *trapRun) setTrap(n int, cmd *string) {
+	t.traps.Disinherit(t.exec.opt)
+	if t.traps.IsLocked(n) {
 		return
 	}
 	if cmd == nil {
-		sh.traps.Reset(n)
+		t.traps.Reset(n)
 	} else {
-		if !sh.keep(*cmd) {
+		if !t.exec.keep(*cmd) {
 			return
 		}
-		sh.traps.Set(n, *cmd)
+		t.traps.Set(n, *cmd)
 	}
 	if n > 0 && n <= signal.RTMAX {
-		sh.setHandling(n, cmd)
+		t.setHandling(n, cmd)
 	}
-	if n == trap.Exit && sh.ownProcess {
-		sh.p.Soft.Store(cmd != nil && *cmd != "")
+	if n == trap.Exit && t.exec.ownProcess {
+		t.exec.p.Soft.Store(cmd != nil && *cmd != "")
 	}
 	if n == signal.CHLD {
-		sh.process().Children.Store(0)
+		t.exec.process().Children.Store(0)
 	}
 }
 
 // setHandling records the present action of a signal in the process table.
-func (sh *interp) setHandling(n int, cmd *string) {
-	p := sh.process()
+func (t *trapRun) setHandling(n int, cmd *string) {
+	p := t.exec.process()
 	bit := uint64(1) << (n & 63)
 	p.Handled.And(^bit)
 	p.Ignored.And(^bit)
@@ -63,33 +70,33 @@ func (sh *interp) setHandling(n int, cmd *string) {
 }
 
 // hasTrap reports whether a pseudo signal's trap runs here.
-func (sh *interp) hasTrap(n int) bool { return sh.traps.IsActive(n, sh.opt) }
+func (t *trapRun) hasTrap(n int) bool { return t.traps.IsActive(n, t.exec.opt) }
 
 // runCommands runs the commands of a trap; the status before is the status after, unless it
 // leaves the shell.
-func (sh *interp) runCommands(n int, text string) {
-	if sh.inTrap > maxTraps {
+func (t *trapRun) runCommands(n int, text string) {
+	if t.inTrap > maxTraps {
 		return
 	}
-	saved := trapState{sh.status, sh.pipeStatus, sh.lastArg, sh.line, sh.current, sh.substRan, sh.ctl, sh.ctlN, sh.noErrExit}
-	pipes := append([]int(nil), sh.pipeStatus...)
-	sh.ctl = ctlNone
-	sh.inTrap++
-	frames := len(sh.frames)
-	sh.evalTrap(n, text)
-	sh.inTrap--
-	sh.debugStatus = sh.status
-	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trap.Exit && n != trap.Debug {
+	saved := t.exec.captureState()
+	pipes := append([]int(nil), t.exec.pipeStatus...)
+	t.exec.ctl = ctlNone
+	t.inTrap++
+	frames := len(t.exec.frames)
+	t.eval.evalTrap(n, text)
+	t.inTrap--
+	t.debugStatus = t.exec.status
+	if t.exec.ctl == ctlReturn && frames == len(t.exec.frames) && n != trap.Exit && n != trap.Debug {
 		return // "return" in a trap leaves the function that was interrupted
 	}
-	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
+	if (t.exec.ctl == ctlBreak || t.exec.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
 		return // and "break" the loop.
 	}
-	if sh.ctl == ctlExit || sh.ctl == ctlAbort {
+	if t.exec.ctl == ctlExit || t.exec.ctl == ctlAbort {
 		return
 	}
-	saved.restore(sh)
-	sh.pipeStatus = pipes
+	t.exec.restoreState(saved)
+	t.exec.pipeStatus = pipes
 }
 
 // maxTraps bounds traps that run inside traps.
@@ -98,7 +105,6 @@ const maxTraps = 30
 // trapState is the state that a trap must not change.
 type trapState struct {
 	status  int
-	pipes   []int
 	lastArg string
 	line    int
 	current *simpleCode
@@ -108,76 +114,81 @@ type trapState struct {
 	noErr   int
 }
 
-func (t *trapState) restore(sh *interp) {
-	sh.status, sh.lastArg, sh.line, sh.current, sh.substRan = t.status, t.lastArg, t.line, t.current, t.subst
-	sh.ctl, sh.ctlN, sh.noErrExit = t.ctl, t.ctlN, t.noErr
+// captureState returns the state for restoreState.
+func (ex *execution) captureState() trapState {
+	return trapState{ex.status, ex.lastArg, ex.line, ex.current, ex.substRan, ex.ctl, ex.ctlN, ex.noErrExit}
+}
+
+func (ex *execution) restoreState(t trapState) {
+	ex.status, ex.lastArg, ex.line, ex.current, ex.substRan = t.status, t.lastArg, t.line, t.current, t.subst
+	ex.ctl, ex.ctlN, ex.noErrExit = t.ctl, t.ctlN, t.noErr
 }
 
 // runTrap runs the trap of a signal.
-func (sh *interp) runTrap(n int) {
-	if sh.traps.Owns(n) {
-		cmd, _ := sh.traps.Get(n)
-		sh.runCommands(n, cmd)
+func (t *trapRun) runTrap(n int) {
+	if t.traps.Owns(n) {
+		cmd, _ := t.traps.Get(n)
+		t.runCommands(n, cmd)
 	}
 }
 
 // runExitTrap runs the EXIT trap and returns the status of the process.
-func (sh *interp) runExitTrap(st int) int {
-	cmd, _ := sh.traps.Get(trap.Exit)
-	sh.setTrap(trap.Exit, nil)
-	sh.status = st
-	sh.ctl = ctlNone
-	sh.inTrap++
-	signaled := sh.signaled
-	sh.evalTrap(trap.Exit, cmd)
-	sh.inTrap--
-	if sh.ctl == ctlExit && sh.signaled == signaled {
-		st = sh.status
+func (t *trapRun) runExitTrap(st int) int {
+	cmd, _ := t.traps.Get(trap.Exit)
+	t.setTrap(trap.Exit, nil)
+	t.exec.status = st
+	t.exec.ctl = ctlNone
+	t.inTrap++
+	signaled := t.exec.signaled
+	t.eval.evalTrap(trap.Exit, cmd)
+	t.inTrap--
+	if t.exec.ctl == ctlExit && t.exec.signaled == signaled {
+		st = t.exec.status
 	}
-	sh.ctl = ctlNone
+	t.exec.ctl = ctlNone
 	return st
 }
 
 // runErrTrap runs the ERR trap after a command that failed.
-func (sh *interp) runErrTrap(st int) {
-	if !sh.hasTrap(trap.Err) || sh.inErrTrap {
+func (t *trapRun) runErrTrap(st int) {
+	if !t.hasTrap(trap.Err) || t.inErrTrap {
 		return
 	}
-	sh.inErrTrap = true
-	sh.status = st
-	cmd, _ := sh.traps.Get(trap.Err)
-	sh.runCommands(trap.Err, cmd)
-	sh.inErrTrap = false
+	t.inErrTrap = true
+	t.exec.status = st
+	cmd, _ := t.traps.Get(trap.Err)
+	t.runCommands(trap.Err, cmd)
+	t.inErrTrap = false
 }
 
-func (sh *interp) runReturnTrap() {
-	if !sh.hasTrap(trap.Return) || sh.inReturnTrap {
+func (t *trapRun) runReturnTrap() {
+	if !t.hasTrap(trap.Return) || t.inReturnTrap {
 		return
 	}
-	sh.inReturnTrap = true
-	cmd, _ := sh.traps.Get(trap.Return)
-	sh.runCommands(trap.Return, cmd)
-	sh.inReturnTrap = false
+	t.inReturnTrap = true
+	cmd, _ := t.traps.Get(trap.Return)
+	t.runCommands(trap.Return, cmd)
+	t.inReturnTrap = false
 }
 
 // traced runs the DEBUG trap before a command; true when there was one. With extdebug a status
 // other than 0 skips the command.
-func (sh *interp) traced(line int, text func() string) bool {
-	if sh.traps.IsUnused() || !sh.hasTrap(trap.Debug) || sh.inTrap > 0 {
+func (t *trapRun) traced(line int, text func() string) bool {
+	if t.traps.IsUnused() || !t.hasTrap(trap.Debug) || t.inTrap > 0 {
 		return false
 	}
-	cmd, _ := sh.traps.Get(trap.Debug)
-	before := sh.debugText
-	sh.debugText = text
-	status := sh.status
-	sh.line = line
-	sh.runCommands(trap.Debug, cmd)
-	sh.debugText = before
-	if sh.ctl == ctlNone && sh.shopt&shopt.ExtDebug != 0 && sh.debugStatus != 0 {
-		sh.skipCommand = true
+	cmd, _ := t.traps.Get(trap.Debug)
+	before := t.debugText
+	t.debugText = text
+	status := t.exec.status
+	t.exec.line = line
+	t.runCommands(trap.Debug, cmd)
+	t.debugText = before
+	if t.exec.ctl == ctlNone && t.exec.shopt&shopt.ExtDebug != 0 && t.debugStatus != 0 {
+		t.skipCommand = true
 	}
-	if sh.ctl == ctlNone {
-		sh.status = status
+	if t.exec.ctl == ctlNone {
+		t.exec.status = status
 	}
 	return true
 }
@@ -323,12 +334,12 @@ func (ex *execution) waitStopped() {
 
 // dieOf ends the process as the signal does by default; only the EXIT trap of a shell that
 // has one runs, as bash does it.
-func (sh *interp) dieOf(n int) {
-	sh.status = 128 + n
-	sh.ctl = ctlExit
-	sh.signaled = n
-	if n == signal.KILL || sh.ctx.Err() != nil {
-		sh.exiting = true
-		sh.traps.Clear()
+func (t *trapRun) dieOf(n int) {
+	t.exec.status = 128 + n
+	t.exec.ctl = ctlExit
+	t.exec.signaled = n
+	if n == signal.KILL || t.exec.ctx.Err() != nil {
+		t.exec.exiting = true
+		t.traps.Clear()
 	}
 }

@@ -243,7 +243,9 @@ type wordBuffers struct {
 	scratch []byte  // for output
 	fb      *fields // a builder of fields that is free, nil for none
 	ifs     ifs.Set
-	inWords int // commands whose words are being made
+
+	exec      *execution
+	variables *variables
 }
 
 // pop removes the words above base.
@@ -743,12 +745,12 @@ func (f *fields) between() {
 }
 
 // separators returns the class of each byte for splitting: see package ifs.
-func (sh *interp) separators() *[256]uint8 {
-	s, ok := sh.value(slotIFS)
+func (w *wordBuffers) separators() *[256]uint8 {
+	s, ok := w.variables.value(slotIFS)
 	if !ok {
 		s = ifs.Default
 	}
-	return sh.ifs.Use(s)
+	return w.ifs.Use(s)
 }
 
 // ifsJoin returns the separator of values in "$*".
