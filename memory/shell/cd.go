@@ -18,8 +18,8 @@ type directories struct {
 	variables *variables
 }
 
-// cd changes the directory.
-func (sh *interp) cd(args []string) int {
+// runCdBuiltin changes the directory.
+func runCdBuiltin(sh *interp, args []string) int {
 	if sh.isRestricted() {
 		return sh.fail("restricted")
 	}
@@ -60,7 +60,7 @@ func (sh *interp) cd(args []string) int {
 	default:
 		dir = rest[0]
 	}
-	if st := sh.cdPath(dir, physical, show); st >= 0 {
+	if st := changeDirAlongPath(sh, dir, physical, show); st >= 0 {
 		return st
 	}
 	err := sh.tryDir(dir, physical)
@@ -78,8 +78,8 @@ func (sh *interp) cd(args []string) int {
 	return sh.fail("%s: %s", dir, Strerror(err))
 }
 
-// cdPath tries the directories of CDPATH; -1 when none has it.
-func (sh *interp) cdPath(dir string, physical, show bool) int {
+// changeDirAlongPath tries the directories of CDPATH; -1 when none has it.
+func changeDirAlongPath(sh *interp, dir string, physical, show bool) int {
 	if dir == "" || dir[0] == '/' || dir == "." || dir == ".." || strings.HasPrefix(dir, "./") || strings.HasPrefix(dir, "../") || show {
 		return -1
 	}
@@ -184,7 +184,7 @@ func cleanPath(p string) string {
 	return s
 }
 
-func (sh *interp) pwd(args []string) int {
+func runPwdBuiltin(sh *interp, args []string) int {
 	list, _, st := sh.parseOptions(args, "LP")
 	if st >= 0 {
 		return st
@@ -216,7 +216,7 @@ func (v *variables) short(dir string) string {
 	return dir
 }
 
-func (sh *interp) dirsBuiltin(args []string) int {
+func runDirsBuiltin(sh *interp, args []string) int {
 	long, lines, verbose := false, false, false
 	pick := -1
 	for _, a := range args[1:] {
@@ -298,7 +298,7 @@ func (d *directories) stackArg(a string) (n int, isIndex, ok bool) {
 	return n, true, n >= 0 && n <= len(d.dirStack)
 }
 
-func (sh *interp) pushd(args []string) int {
+func runPushdBuiltin(sh *interp, args []string) int {
 	if sh.isRestricted() {
 		return sh.fail("restricted")
 	}
@@ -323,7 +323,7 @@ func (sh *interp) pushd(args []string) int {
 			return sh.fail("%s: %s", sh.dirStack[0], Strerror(err))
 		}
 		sh.dirStack = append([]string{old}, sh.dirStack[1:]...)
-		return sh.dirsBuiltin([]string{"dirs"})
+		return runDirsBuiltin(sh, []string{"dirs"})
 	}
 	n, index, ok := sh.stackArg(args[0])
 	if !ok {
@@ -342,14 +342,14 @@ func (sh *interp) pushd(args []string) int {
 			return sh.fail("%s: %s", all[0], Strerror(err))
 		}
 		sh.dirStack = all[1:]
-		return sh.dirsBuiltin([]string{"dirs"})
+		return runDirsBuiltin(sh, []string{"dirs"})
 	}
 	if stay {
 		if !sh.keep(args[0]) || !sh.spend(len(sh.dirStack)>>4) {
 			return sh.status
 		}
 		sh.dirStack = append([]string{args[0]}, sh.dirStack...)
-		return sh.dirsBuiltin([]string{"dirs"})
+		return runDirsBuiltin(sh, []string{"dirs"})
 	}
 	old := sh.dir
 	dir := args[0]
@@ -363,10 +363,10 @@ func (sh *interp) pushd(args []string) int {
 		return sh.status
 	}
 	sh.dirStack = append([]string{old}, sh.dirStack...)
-	return sh.dirsBuiltin([]string{"dirs"})
+	return runDirsBuiltin(sh, []string{"dirs"})
 }
 
-func (sh *interp) popd(args []string) int {
+func runPopdBuiltin(sh *interp, args []string) int {
 	args = args[1:]
 	stay := false
 	for len(args) > 0 && (args[0] == "-n" || args[0] == "--") {
@@ -404,11 +404,11 @@ func (sh *interp) popd(args []string) int {
 			return sh.fail("%s: %s", sh.dirStack[0], Strerror(err))
 		}
 		sh.dirStack = append([]string(nil), sh.dirStack[1:]...)
-		return sh.dirsBuiltin([]string{"dirs"})
+		return runDirsBuiltin(sh, []string{"dirs"})
 	}
 	if n == 0 {
 		n = 1
 	}
 	sh.dirStack = append(append([]string(nil), sh.dirStack[:n-1]...), sh.dirStack[n:]...)
-	return sh.dirsBuiltin([]string{"dirs"})
+	return runDirsBuiltin(sh, []string{"dirs"})
 }

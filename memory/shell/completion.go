@@ -20,14 +20,14 @@ func writeFlags(appending bool) int {
 	return os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 }
 
-// bind only prints lists: the shell edits no lines.
-func (sh *interp) bind([]string) int {
+// runBindBuiltin only prints lists: the shell edits no lines.
+func runBindBuiltin(sh *interp, _ []string) int {
 	sh.errorf("bind: warning: line editing not enabled")
 	return 0
 }
 
-// complete keeps specifications so that complete -p shows them again.
-func (sh *interp) complete(args []string) int {
+// runCompleteBuiltin keeps specifications so that complete -p shows them again.
+func runCompleteBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "abcdefgjksuvprDEIo:A:G:W:F:C:X:P:S:")
 	if st >= 0 {
 		return st
@@ -47,7 +47,7 @@ func (sh *interp) complete(args []string) int {
 		sh.specs = m
 		return 0
 	case on['p'] || len(args) == 1:
-		return sh.printSpecs(rest)
+		return printCompletions(sh, rest)
 	}
 	if len(rest) == 0 && !on['D'] && !on['E'] && !on['I'] {
 		return sh.usage(sh.usageText(), "")
@@ -75,7 +75,7 @@ func (sh *interp) complete(args []string) int {
 	return 0
 }
 
-func (sh *interp) printSpecs(names []string) int {
+func printCompletions(sh *interp, names []string) int {
 	if len(names) == 0 {
 		for k := range sh.specs {
 			names = append(names, k)
@@ -95,7 +95,7 @@ func (sh *interp) printSpecs(names []string) int {
 	return max(st, sh.outString(b.String()))
 }
 
-func (sh *interp) compopt(args []string) int {
+func runCompoptBuiltin(sh *interp, args []string) int {
 	list, _, st := sh.parseOptions(args, "+o:DEI")
 	if st >= 0 {
 		return st
@@ -109,8 +109,8 @@ func (sh *interp) compopt(args []string) int {
 	return sh.fail("not currently executing completion function")
 }
 
-// compgen lists the possible completions of a word.
-func (sh *interp) compgen(args []string) int {
+// runCompgenBuiltin lists the possible completions of a word.
+func runCompgenBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "abcdefgjksuvo:A:G:W:F:C:X:P:S:V:")
 	if st >= 0 {
 		return st

@@ -233,8 +233,8 @@ func (ex *execution) condHead() string {
 	return "[[ "
 }
 
-// testBuiltin is test and [.
-func (sh *interp) testBuiltin(args []string) int {
+// runTestBuiltin is test and [.
+func runTestBuiltin(sh *interp, args []string) int {
 	a := args[1:]
 	if args[0] == "[" {
 		if len(a) == 0 || a[len(a)-1] != "]" {
@@ -244,7 +244,7 @@ func (sh *interp) testBuiltin(args []string) int {
 		a = a[:len(a)-1]
 	}
 	if len(a) == 3 { // The common form: no parser needed.
-		if st := sh.testThree(a); st >= 0 {
+		if st := testThreeArgs(sh, a); st >= 0 {
 			return st
 		}
 	}
@@ -260,8 +260,8 @@ func (sh *interp) testBuiltin(args []string) int {
 	return 1
 }
 
-// testThree evaluates "a op b" for numbers and strings; -1 for others.
-func (sh *interp) testThree(a []string) int {
+// testThreeArgs evaluates "a op b" for numbers and strings; -1 for others.
+func testThreeArgs(sh *interp, a []string) int {
 	var ok bool
 	switch op := a[1]; op {
 	case "=", "==":

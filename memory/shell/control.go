@@ -12,11 +12,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
-func (sh *interp) breakLoop(args []string) int    { return sh.loopControl(args, ctlBreak) }
-func (sh *interp) continueLoop(args []string) int { return sh.loopControl(args, ctlContinue) }
+func runBreakBuiltin(sh *interp, args []string) int    { return leaveLoops(sh, args, ctlBreak) }
+func runContinueBuiltin(sh *interp, args []string) int { return leaveLoops(sh, args, ctlContinue) }
 
-// loopControl is break and continue.
-func (sh *interp) loopControl(args []string, c control) int {
+// leaveLoops is break and continue.
+func leaveLoops(sh *interp, args []string, c control) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
@@ -52,8 +52,8 @@ func (sh *interp) loopControl(args []string, c control) int {
 	return 0
 }
 
-// statusArg is the operand of exit and return; ok is false when they must not go on.
-func (sh *interp) statusArg(args []string) (st int, ok bool) {
+// parseStatus is the operand of exit and return; ok is false when they must not go on.
+func parseStatus(sh *interp, args []string) (st int, ok bool) {
 	if len(args) > 1 && args[1] == "--" {
 		args = args[1:]
 	}
@@ -72,11 +72,11 @@ func (sh *interp) statusArg(args []string) (st int, ok bool) {
 	return int(n & 0xff), true
 }
 
-func (sh *interp) exitBuiltin(args []string) int {
+func runExitBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
-	st, ok := sh.statusArg(args)
+	st, ok := parseStatus(sh, args)
 	if !ok {
 		sh.abort()
 		return 1
@@ -87,18 +87,18 @@ func (sh *interp) exitBuiltin(args []string) int {
 	return sh.exit(st)
 }
 
-func (sh *interp) logout(args []string) int {
+func runLogoutBuiltin(sh *interp, args []string) int {
 	if sh.shopt&shopt.LoginShell == 0 {
 		return sh.fail("not login shell: use `exit'")
 	}
-	return sh.exitBuiltin(args)
+	return runExitBuiltin(sh, args)
 }
 
-func (sh *interp) returnBuiltin(args []string) int {
+func runReturnBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
-	st, ok := sh.statusArg(args)
+	st, ok := parseStatus(sh, args)
 	if !ok {
 		sh.abort()
 		return 1
@@ -112,7 +112,7 @@ func (sh *interp) returnBuiltin(args []string) int {
 	return st
 }
 
-func (sh *interp) eval(args []string) int {
+func runEvalBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
@@ -135,8 +135,8 @@ func (sh *interp) eval(args []string) int {
 	return st
 }
 
-// source is "." and source.
-func (sh *interp) source(args []string) int {
+// runSourceBuiltin is "." and source.
+func runSourceBuiltin(sh *interp, args []string) int {
 	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
@@ -152,7 +152,7 @@ func (sh *interp) source(args []string) int {
 	if sh.isRestricted() && strings.Contains(name, "/") {
 		return sh.fail("%s: restricted", name)
 	}
-	path, text, err := sh.sourceText(name)
+	path, text, err := readSource(sh, name)
 	if err != nil {
 		switch {
 		case strings.HasSuffix(Strerror(err), "directory") && Errno(err) == 21:
@@ -167,11 +167,11 @@ func (sh *interp) source(args []string) int {
 		}
 		return 1
 	}
-	return sh.sourceRun(path, text, rest)
+	return runSource(sh, path, text, rest)
 }
 
-// sourceText finds the file in PATH, then here, and reads it.
-func (sh *interp) sourceText(name string) (path, text string, err error) {
+// readSource finds the file in PATH, then here, and reads it.
+func readSource(sh *interp, name string) (path, text string, err error) {
 	if !strings.Contains(name, "/") && sh.shopt&shopt.SourcePath != 0 {
 		for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 			if dir == "" {
@@ -193,7 +193,7 @@ func (sh *interp) sourceText(name string) (path, text string, err error) {
 	return path, text, err
 }
 
-func (sh *interp) sourceRun(path, text string, rest []string) int {
+func runSource(sh *interp, path, text string, rest []string) int {
 	if strings.HasPrefix(text, stubMagic) {
 		sh.fail("%s: cannot execute binary file", path)
 		return 126
@@ -245,8 +245,8 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	return st
 }
 
-// exec is the exec builtin with a command.
-func (sh *interp) exec(args []string) int {
+// runExecBuiltin is the exec builtin with a command.
+func runExecBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "cla:")
 	if st >= 0 {
 		return st
@@ -301,7 +301,7 @@ func (sh *interp) exec(args []string) int {
 	return sh.status
 }
 
-func (sh *interp) shift(args []string) int {
+func runShiftBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
@@ -334,8 +334,8 @@ func (sh *interp) shift(args []string) int {
 	return 0
 }
 
-// caller returns the position of the running function's call.
-func (sh *interp) caller(args []string) int {
+// runCallerBuiltin returns the position of the running function's call.
+func runCallerBuiltin(sh *interp, args []string) int {
 	n := 0
 	if len(args) > 1 {
 		v, ok := numberArg(args[1])
@@ -725,7 +725,7 @@ func (c *compiler) selectLoop(n *syntax.For, line int) command {
 			return 0
 		}
 		sh.loops++
-		st := sh.selectFrom(list, slot, body)
+		st := selectFromMenu(sh, list, slot, body)
 		sh.loops--
 		if sh.ctl == ctlNone {
 			sh.status = st
@@ -734,13 +734,13 @@ func (c *compiler) selectLoop(n *syntax.For, line int) command {
 	}
 }
 
-// selectFrom asks until the body breaks or the input ends.
-func (sh *interp) selectFrom(list []string, slot int, body command) int {
+// selectFromMenu asks until the body breaks or the input ends.
+func selectFromMenu(sh *interp, list []string, slot int, body command) int {
 	st, show := 0, true
 	lines := &lineReader{}
 	for sh.tick() {
 		if show {
-			sh.errorRaw(sh.menu(list))
+			sh.errorRaw(formatMenu(sh, list))
 		}
 		prompt, ok := sh.value(slotPS3)
 		if !ok {
@@ -777,8 +777,8 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 	return st
 }
 
-// menu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold.
-func (sh *interp) menu(list []string) string {
+// formatMenu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold.
+func formatMenu(sh *interp, list []string) string {
 	longest := 0
 	for _, s := range list {
 		longest = max(longest, sh.runeCount(s))

@@ -13,6 +13,7 @@ import (
 
 // declaration holds the parsed options of declare, local, export and readonly.
 type declaration struct {
+	sh         *interp
 	add, del   attr
 	funcs      bool // -f
 	names      bool // -F
@@ -31,22 +32,22 @@ var declareLetters = map[byte]attr{
 	'n': attrRef, 'r': attrReadonly, 't': attrTrace, 'x': attrExport,
 }
 
-func (sh *interp) declare(args []string) int {
-	d := &declaration{}
-	rest, st := sh.declareFlags(d, args, "+aAfFgiIlnprtuxc")
+func runDeclareBuiltin(sh *interp, args []string) int {
+	d := &declaration{sh: sh}
+	rest, st := d.parseFlags(args, "+aAfFgiIlnprtuxc")
 	if st >= 0 {
 		return st
 	}
 	d.local = sh.inShellFunction() && !d.global
-	return sh.runDeclare(d, args, rest)
+	return d.run(args, rest)
 }
 
-func (sh *interp) localBuiltin(args []string) int {
-	d := &declaration{isLocal: true, local: true}
+func runLocalBuiltin(sh *interp, args []string) int {
+	d := &declaration{sh: sh, isLocal: true, local: true}
 	if !sh.inShellFunction() {
 		return sh.fail("can only be used in a function")
 	}
-	rest, st := sh.declareFlags(d, args, "+aAfFgiIlnprtuxc")
+	rest, st := d.parseFlags(args, "+aAfFgiIlnprtuxc")
 	if st >= 0 {
 		return st
 	}
@@ -54,7 +55,7 @@ func (sh *interp) localBuiltin(args []string) int {
 		sh.localOptions()
 		return 0
 	}
-	return sh.runDeclare(d, args, rest)
+	return d.run(args, rest)
 }
 
 // localOptions is "local -": options are brought back when the function ends.
@@ -66,8 +67,8 @@ func (ex *execution) localOptions() {
 	}
 }
 
-func (sh *interp) export(args []string) int {
-	d := &declaration{isExport: true, add: attrExport}
+func runExportBuiltin(sh *interp, args []string) int {
+	d := &declaration{sh: sh, isExport: true, add: attrExport}
 	list, rest, st := sh.parseOptions(args, "aAfnp")
 	if st >= 0 {
 		return st
@@ -87,10 +88,10 @@ func (sh *interp) export(args []string) int {
 		return sh.exportFunctions(rest, !d.forget)
 	}
 	if len(rest) == 0 {
-		return sh.printVars(d, attrExport)
+		return d.printVariables(attrExport)
 	}
 	d.print = false
-	return sh.runDeclare(d, args, rest)
+	return d.run(args, rest)
 }
 
 func (t *functions) exportFunctions(names []string, on bool) int {
@@ -108,8 +109,8 @@ func (t *functions) exportFunctions(names []string, on bool) int {
 	return st
 }
 
-func (sh *interp) readonlyBuiltin(args []string) int {
-	d := &declaration{isReadonly: true, add: attrReadonly}
+func runReadonlyBuiltin(sh *interp, args []string) int {
+	d := &declaration{sh: sh, isReadonly: true, add: attrReadonly}
 	list, rest, st := sh.parseOptions(args, "aAfp")
 	if st >= 0 {
 		return st
@@ -138,15 +139,15 @@ func (sh *interp) readonlyBuiltin(args []string) int {
 		return max(st, 0)
 	}
 	if len(rest) == 0 {
-		return sh.printVars(d, d.add)
+		return d.printVariables(d.add)
 	}
 	d.print = false
-	return sh.runDeclare(d, args, rest)
+	return d.run(args, rest)
 }
 
-// declareFlags reads the options of declare.
-func (sh *interp) declareFlags(d *declaration, args []string, spec string) ([]string, int) {
-	list, rest, st := sh.parseOptions(args, spec)
+// parseFlags reads the options of declare.
+func (d *declaration) parseFlags(args []string, spec string) ([]string, int) {
+	list, rest, st := d.sh.parseOptions(args, spec)
 	if st >= 0 {
 		return nil, st
 	}
@@ -173,27 +174,27 @@ func (sh *interp) declareFlags(d *declaration, args []string, spec string) ([]st
 	return rest, -1
 }
 
-// runDeclare handles the operands.
-func (sh *interp) runDeclare(d *declaration, args, rest []string) int {
+// run handles the operands.
+func (d *declaration) run(args, rest []string) int {
 	switch {
 	case d.funcs:
-		return sh.declareFuncs(d, rest)
+		return d.declareFunctions(rest)
 	case len(rest) == 0 && d.isLocal:
-		return sh.printLocals()
+		return printLocalVariables(d.sh)
 	case len(rest) == 0:
-		return sh.printVars(d, d.add)
+		return d.printVariables(d.add)
 	case d.print && !d.isLocal:
-		return sh.printNamed(rest)
+		return printNamedVariables(d.sh, rest)
 	}
 	first := len(args) - len(rest)
-	declArgs := sh.declArgs
+	declArgs := d.sh.declArgs
 	st := 0
 	for i, a := range rest {
-		if !sh.declareOne(d, a, declArgs[first+i]) {
+		if !d.declareOne(a, declArgs[first+i]) {
 			st = 1
 		}
-		if sh.ctl != ctlNone {
-			return sh.status
+		if d.sh.ctl != ctlNone {
+			return d.sh.status
 		}
 	}
 	return st
@@ -225,7 +226,7 @@ func splitAssign(s string) (name, sub, value string, elem, more, assigned bool) 
 }
 
 // declareOne declares one operand; code is its compiled form when the script wrote it as an assignment.
-func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool {
+func (d *declaration) declareOne(arg string, code *assignCode) bool {
 	name, sub, value, elem, more, assigned := splitAssign(arg)
 	if d.isReadonly && !assigned && d.add != attrReadonly { // Without a value readonly makes no array.
 		r := *d
@@ -233,43 +234,43 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		d = &r
 	}
 	if !isName(name) {
-		sh.fail("`%s': not a valid identifier", arg)
+		d.sh.fail("`%s': not a valid identifier", arg)
 		return false
 	}
 	if elem && (d.isExport || d.isReadonly) {
-		sh.fail("`%s': not a valid identifier", arg)
+		d.sh.fail("`%s': not a valid identifier", arg)
 		return false
 	}
 	if elem && assigned && strings.TrimSpace(sub) == "" {
-		sh.errorf("%s[%s]: bad array subscript", name, sub)
+		d.sh.errorf("%s[%s]: bad array subscript", name, sub)
 		return false
 	}
-	slot := sh.slot(name)
+	slot := d.sh.slot(name)
 	if elem && d.add&attrRef != 0 {
-		sh.fail("%s: reference variable cannot be an array", name)
+		d.sh.fail("%s: reference variable cannot be an array", name)
 		return false
 	}
 	if d.isExport || d.isReadonly || d.add&attrRef == 0 && d.del&attrRef == 0 && !d.local {
-		if pl, ok := sh.follow(slot); ok && pl.slot != slot && !pl.elem {
+		if pl, ok := d.sh.follow(slot); ok && pl.slot != slot && !pl.elem {
 			slot = pl.slot
 		} else if ok && pl.elem && assigned {
-			return sh.assignTo(place{slot: slot}, value, more)
+			return d.sh.assignTo(place{slot: slot}, value, more)
 		}
 	}
 	if d.local {
-		if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!sh.isLocal(slot) || d.add != 0 || assigned) && !sh.canHide(slot, c) {
-			sh.fail("%s: readonly variable", name)
+		if c := d.sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!d.sh.isLocal(slot) || d.add != 0 || assigned) && !d.sh.canHide(slot, c) {
+			d.sh.fail("%s: readonly variable", name)
 			return false
 		}
-		if d.inherit && !sh.isLocal(slot) {
-			sh.localCopy(slot)
+		if d.inherit && !d.sh.isLocal(slot) {
+			d.sh.localCopy(slot)
 		} else {
-			sh.makeLocal(slot)
+			d.sh.makeLocal(slot)
 		}
 	}
-	restore := sh.swapGlobal(d, slot)
+	restore := d.swapGlobal(slot)
 	defer restore()
-	return sh.declareIn(d, operand{name: name, slot: slot, sub: sub, value: value, elem: elem, more: more, assigned: assigned, code: code})
+	return d.declareOperand(operand{name: name, slot: slot, sub: sub, value: value, elem: elem, more: more, assigned: assigned, code: code})
 }
 
 // canHide reports whether a local variable may hide the readonly one: one of a caller, not a global.
@@ -290,20 +291,20 @@ func (v *variables) localCopy(slot int) {
 }
 
 // swapGlobal makes the global variable the visible one for declare -g.
-func (sh *interp) swapGlobal(d *declaration, slot int) func() {
-	if !d.global || !sh.inShellFunction() {
+func (d *declaration) swapGlobal(slot int) func() {
+	if !d.global || !d.sh.inShellFunction() {
 		return func() {}
 	}
-	for i, s := range sh.saved {
+	for i, s := range d.sh.saved {
 		if s.slot != slot {
 			continue
 		}
-		inner := sh.cell(slot)
-		sh.put(slot, s.old)
+		inner := d.sh.cell(slot)
+		d.sh.put(slot, s.old)
 		return func() {
-			sh.saved = append([]savedCell(nil), sh.saved...)
-			sh.saved[i].old = sh.cell(slot)
-			sh.put(slot, inner)
+			d.sh.saved = append([]savedCell(nil), d.sh.saved...)
+			d.sh.saved[i].old = d.sh.cell(slot)
+			d.sh.put(slot, inner)
 		}
 	}
 	return func() {}
@@ -319,17 +320,17 @@ type operand struct {
 	code             *assignCode
 }
 
-// declareIn sets attributes and value of the operand's variable.
-func (sh *interp) declareIn(d *declaration, o operand) bool {
+// declareOperand sets attributes and value of the operand's variable.
+func (d *declaration) declareOperand(o operand) bool {
 	slot, name, assigned := o.slot, o.name, o.assigned
-	c := sh.cell(slot)
+	c := d.sh.cell(slot)
 	if c != nil && c.attr&attrReadonly != 0 && (assigned || d.del&attrReadonly != 0 || d.add&^(attrReadonly|attrExport) != 0) {
 		switch {
 		case assigned && (d.isExport || d.isReadonly):
-			sh.readonlyError(slot)
+			d.sh.readonlyError(slot)
 			return false
 		case d.del&attrReadonly != 0 || assigned || d.add&^c.attr&(attrArray|attrAssoc|attrRef) != 0:
-			sh.fail("%s: readonly variable", name)
+			d.sh.fail("%s: readonly variable", name)
 			return false
 		}
 	}
@@ -338,39 +339,39 @@ func (sh *interp) declareIn(d *declaration, o operand) bool {
 		if d.add&attrAssoc != 0 {
 			kinds = [2]string{"indexed", "associative"}
 		}
-		sh.fail("%s: cannot convert %s to %s array", name, kinds[0], kinds[1])
+		d.sh.fail("%s: cannot convert %s to %s array", name, kinds[0], kinds[1])
 		return false
 	}
 	if c != nil && d.del&(attrArray|attrAssoc) != 0 && c.attr&(attrArray|attrAssoc) != 0 {
-		sh.fail("%s: cannot destroy array variables in this way", name)
+		d.sh.fail("%s: cannot destroy array variables in this way", name)
 		return false
 	}
 	if d.add&attrRef != 0 {
-		return sh.declareRef(d, o)
+		return d.declareReference(o)
 	}
-	c = sh.own(slot)
-	sh.setAttrs(d, c)
+	c = d.sh.own(slot)
+	d.setAttributes(c)
 	array := o.code != nil && o.code.array
 	isText := !array && assigned && (d.add|c.attr)&(attrArray|attrAssoc) != 0 && !o.elem && strings.HasPrefix(o.value, "(") && strings.HasSuffix(o.value, ")")
 	ok := true
 	switch {
 	case array:
-		ok = sh.declareArray(d, slot, o.code)
+		ok = d.assignArray(slot, o.code)
 	case isText:
-		ok = sh.declareListText(slot, o.value, o.more)
+		ok = assignListText(d.sh, slot, o.value, o.more)
 	case assigned:
-		ok = sh.declareValue(o)
+		ok = assignOperand(d.sh, o)
 	case o.elem && d.add&attrAssoc == 0 && c.attr&(attrArray|attrAssoc) == 0:
-		sh.makeArray(c)
+		d.sh.makeArray(c)
 	}
 	if d.add&attrReadonly != 0 && (ok || !assigned) {
-		sh.own(slot).attr |= attrReadonly
+		d.sh.own(slot).attr |= attrReadonly
 	}
 	return ok
 }
 
-// setAttrs changes the attributes except readonly, which comes after the value.
-func (sh *interp) setAttrs(d *declaration, c *cell) {
+// setAttributes changes the attributes except readonly, which comes after the value.
+func (d *declaration) setAttributes(c *cell) {
 	add := d.add &^ (attrReadonly | attrArray | attrAssoc)
 	switch {
 	case add&attrLower != 0 && add&attrUpper != 0:
@@ -385,17 +386,17 @@ func (sh *interp) setAttrs(d *declaration, c *cell) {
 	c.attr = (c.attr | add) &^ (d.del &^ (attrArray | attrAssoc | attrReadonly))
 	switch {
 	case d.add&attrArray != 0:
-		sh.makeArray(c)
+		d.sh.makeArray(c)
 	case d.add&attrAssoc != 0 && c.attr&attrAssoc == 0:
 		old, had := "", c.isSet()
 		if had {
-			old = sh.text(c)
+			old = d.sh.text(c)
 		}
-		sh.empty(c)
-		c.assoc = array.NewAssoc(sh.epoch)
+		d.sh.empty(c)
+		c.assoc = array.NewAssoc(d.sh.epoch)
 		c.attr = c.attr&^(attrNum|attrNoText|attrArray|attrSet) | attrAssoc
 		if had {
-			sh.setKey(c, "0", old)
+			d.sh.setKey(c, "0", old)
 		}
 	}
 	if d.isExport && !d.forget {
@@ -403,19 +404,19 @@ func (sh *interp) setAttrs(d *declaration, c *cell) {
 	}
 }
 
-func (sh *interp) declareArray(d *declaration, slot int, code *assignCode) bool {
+func (d *declaration) assignArray(slot int, code *assignCode) bool {
 	a := *code
 	a.slot = slot
 	if d.add&attrRef == 0 {
-		if c := sh.cell(slot); c != nil && c.attr&attrAssoc == 0 {
-			sh.makeArray(sh.own(slot))
+		if c := d.sh.cell(slot); c != nil && c.attr&attrAssoc == 0 {
+			d.sh.makeArray(d.sh.own(slot))
 		}
 	}
-	return a.runArray(sh)
+	return a.runArray(d.sh)
 }
 
-// declareListText assigns a list that is written in a string: declare -a 'x=(1 2)'.
-func (sh *interp) declareListText(slot int, value string, more bool) bool {
+// assignListText assigns a list that is written in a string: declare -a 'x=(1 2)'.
+func assignListText(sh *interp, slot int, value string, more bool) bool {
 	p := syntax.NewParser("x="+value, syntax.Options{})
 	list, err := p.Next()
 	if err != nil || list == nil {
@@ -429,8 +430,8 @@ func (sh *interp) declareListText(slot int, value string, more bool) bool {
 	return sh.assignTo(place{slot: slot}, value, more)
 }
 
-// declareValue assigns the operand's value.
-func (sh *interp) declareValue(o operand) bool {
+// assignOperand assigns the operand's value.
+func assignOperand(sh *interp, o operand) bool {
 	switch {
 	case !o.elem:
 		return sh.assignTo(place{slot: o.slot}, o.value, o.more)
@@ -443,34 +444,34 @@ func (sh *interp) declareValue(o operand) bool {
 	return sh.assignElem(place{slot: o.slot, sub: o.sub, elem: true, whole: o.sub == "@" || o.sub == "*"}, o.value, o.more)
 }
 
-// declareRef makes a reference.
-func (sh *interp) declareRef(d *declaration, o operand) bool {
+// declareReference makes a reference.
+func (d *declaration) declareReference(o operand) bool {
 	slot, name, value, assigned := o.slot, o.name, o.value, o.assigned
-	c := sh.cell(slot)
+	c := d.sh.cell(slot)
 	if c != nil && c.attr&(attrArray|attrAssoc) != 0 {
-		sh.fail("%s: reference variable cannot be an array", name)
+		d.sh.fail("%s: reference variable cannot be an array", name)
 		return false
 	}
 	if !assigned && c.isSet() && c.attr&attrRef == 0 {
-		value, assigned = sh.text(c), true
+		value, assigned = d.sh.text(c), true
 	}
 	if assigned {
 		base, _, _ := splitSubscript(value)
 		if value != "" && !isName(base) {
-			sh.fail("`%s': invalid variable name for name reference", value)
+			d.sh.fail("`%s': invalid variable name for name reference", value)
 			return false
 		}
-		if base == name && !sh.inShellFunction() {
-			sh.fail("%s: nameref variable self references not allowed", name)
+		if base == name && !d.sh.inShellFunction() {
+			d.sh.fail("%s: nameref variable self references not allowed", name)
 			return false
 		}
 		if base == name {
-			sh.errorf("warning: %s: circular name reference", name)
+			d.sh.errorf("warning: %s: circular name reference", name)
 		}
 	}
-	c = sh.own(slot)
+	c = d.sh.own(slot)
 	if assigned {
-		if !sh.setText(c, value) {
+		if !d.sh.setText(c, value) {
 			return false
 		}
 	}
@@ -481,28 +482,28 @@ func (sh *interp) declareRef(d *declaration, o operand) bool {
 	return true
 }
 
-// declareFuncs is declare -f and -F.
-func (sh *interp) declareFuncs(d *declaration, names []string) int {
+// declareFunctions is declare -f and -F.
+func (d *declaration) declareFunctions(names []string) int {
 	if len(names) == 0 {
-		return sh.printFuncs(d)
+		return d.printFunctions()
 	}
 	st := 0
 	var b strings.Builder
 	for _, n := range names {
-		f := sh.namedFunction(n)
+		f := d.sh.namedFunction(n)
 		if f == nil {
 			st = 1
 			continue
 		}
 		switch {
 		case d.add&attrExport != 0 || d.del&attrExport != 0:
-			st = max(st, sh.exportFunctions([]string{n}, d.add&attrExport != 0))
+			st = max(st, d.sh.exportFunctions([]string{n}, d.add&attrExport != 0))
 		case d.add&(attrReadonly|attrTrace) != 0 || d.del&attrTrace != 0:
 			g := *f
 			g.readonly = g.readonly || d.add&attrReadonly != 0
 			g.trace = (g.trace || d.add&attrTrace != 0) && d.del&attrTrace == 0
-			sh.setFunction(sh.slot(n), &g)
-		case d.names && sh.shopt&shopt.ExtDebug != 0:
+			d.sh.setFunction(d.sh.slot(n), &g)
+		case d.names && d.sh.shopt&shopt.ExtDebug != 0:
 			b.WriteString(n + " " + itoa(f.line) + " " + f.source + "\n")
 		case d.names:
 			b.WriteString(n + "\n")
@@ -510,12 +511,12 @@ func (sh *interp) declareFuncs(d *declaration, names []string) int {
 			b.WriteString(f.text() + "\n")
 		}
 	}
-	return max(st, sh.outString(b.String()))
+	return max(st, d.sh.outString(b.String()))
 }
 
-func (sh *interp) printFuncs(d *declaration) int {
+func (d *declaration) printFunctions() int {
 	var b strings.Builder
-	for _, f := range sh.sortedFuncs() {
+	for _, f := range d.sh.sortedFuncs() {
 		if d.add&attrExport != 0 && !f.export || d.add&attrReadonly != 0 && !f.readonly {
 			continue
 		}
@@ -526,7 +527,7 @@ func (sh *interp) printFuncs(d *declaration) int {
 			b.WriteString("declare -f" + flags + " " + f.name + "\n")
 		}
 	}
-	return sh.outString(b.String())
+	return d.sh.outString(b.String())
 }
 
 func (f *function) flags() string {
@@ -543,8 +544,8 @@ func (f *function) flags() string {
 	return s
 }
 
-// printNamed is declare -p with names.
-func (sh *interp) printNamed(names []string) int {
+// printNamedVariables is declare -p with names.
+func printNamedVariables(sh *interp, names []string) int {
 	st := 0
 	var b strings.Builder
 	for _, n := range names {
@@ -625,33 +626,33 @@ func (v *variables) listText(list []string) string {
 	return b.String()
 }
 
-// printVars lists the variables with the attributes: all as "name=value" when there are none.
-func (sh *interp) printVars(d *declaration, want attr) int {
+// printVariables lists the variables with the attributes: all as "name=value" when there are none.
+func (d *declaration) printVariables(want attr) int {
 	if want == 0 && !d.print && d.del == 0 {
-		return max(sh.printSet(), 0)
+		return max(printAllVariables(d.sh), 0)
 	}
 	var b strings.Builder
-	for _, n := range sh.allNames() {
-		slot := sh.m.lib.symbols.known(n)
-		c := sh.cell(slot)
+	for _, n := range d.sh.allNames() {
+		slot := d.sh.m.lib.symbols.known(n)
+		c := d.sh.cell(slot)
 		if c.attr&want != want && (want != attrArray || c.attr&attrDynamic == 0 || c.dyn.list == nil) {
 			continue
 		}
-		if sh.opt&option.Posix != 0 && (d.isExport || d.isReadonly) {
+		if d.sh.opt&option.Posix != 0 && (d.isExport || d.isReadonly) {
 			word := "export"
 			if d.isReadonly {
 				word = "readonly"
 			}
 			s := word + " " + n
-			if v, ok := sh.valueText(c, false); ok {
+			if v, ok := d.sh.valueText(c, false); ok {
 				s += "=" + v
 			}
 			b.WriteString(s + "\n")
 			continue
 		}
-		b.WriteString(sh.declareText(slot, c, false) + "\n")
+		b.WriteString(d.sh.declareText(slot, c, false) + "\n")
 	}
-	return sh.outString(b.String())
+	return d.sh.outString(b.String())
 }
 
 // allNames returns the names of variables, sorted; those that only an attribute makes known too.
@@ -666,8 +667,8 @@ func (v *variables) allNames() []string {
 	return list
 }
 
-// printSet is set without arguments.
-func (sh *interp) printSet() int {
+// printAllVariables is set without arguments.
+func printAllVariables(sh *interp) int {
 	var b strings.Builder
 	for _, n := range sh.allNames() {
 		c := sh.cell(sh.m.lib.symbols.known(n))
@@ -688,8 +689,8 @@ func (sh *interp) printSet() int {
 	return sh.outString(b.String())
 }
 
-// printLocals is local without arguments.
-func (sh *interp) printLocals() int {
+// printLocalVariables is local without arguments.
+func printLocalVariables(sh *interp) int {
 	var names []string
 	for _, s := range sh.saved[sh.localBase():] {
 		if !s.temp {
@@ -708,7 +709,7 @@ func (sh *interp) printLocals() int {
 	return sh.outString(b.String())
 }
 
-func (sh *interp) unset(args []string) int {
+func runUnsetBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "fnv")
 	if st >= 0 {
 		return st
@@ -729,7 +730,7 @@ func (sh *interp) unset(args []string) int {
 	}
 	st = 0
 	for _, name := range rest {
-		if !sh.unsetOne(name, want) {
+		if !unsetName(sh, name, want) {
 			st = 1
 		}
 	}
@@ -743,8 +744,8 @@ type unsetting struct {
 	ref   bool // -n: a reference itself
 }
 
-// unsetOne removes a variable or function; false: it is read-only, and the message is written.
-func (sh *interp) unsetOne(name string, want unsetting) bool {
+// unsetName removes a variable or function; false: it is read-only, and the message is written.
+func unsetName(sh *interp, name string, want unsetting) bool {
 	base, sub, elem := splitSubscript(name)
 	if want.funcs {
 		return sh.unsetFunction(name)
@@ -768,7 +769,7 @@ func (sh *interp) unsetOne(name string, want unsetting) bool {
 	}
 	c := sh.cell(slot)
 	if elem {
-		return sh.unsetElement(slot, c, base, sub)
+		return unsetElement(sh, slot, c, base, sub)
 	}
 	if c == nil || c.attr&^attrLocal == 0 {
 		if !want.vars && sh.namedFunction(name) != nil {
@@ -801,7 +802,7 @@ func (t *functions) unsetFunction(name string) bool {
 	return true
 }
 
-func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
+func unsetElement(sh *interp, slot int, c *cell, name, sub string) bool {
 	switch {
 	case c == nil:
 		return true
@@ -867,7 +868,7 @@ func (v *variables) hasKey(c *cell, key string) bool {
 	return ok
 }
 
-func (sh *interp) let(args []string) int {
+func runLetBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
-// historyBuiltin shows and changes the list of commands.
-func (sh *interp) historyBuiltin(args []string) int {
+// runHistoryBuiltin shows and changes the list of commands.
+func runHistoryBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "acd:npsrw")
 	if st >= 0 {
 		return st
@@ -45,7 +45,7 @@ func (sh *interp) historyBuiltin(args []string) int {
 			sh.history.DropRunning()
 			return sh.outString(strings.Join(rest, "\n") + "\n")
 		default:
-			return sh.historyFile(f.c, rest)
+			return transferHistory(sh, f.c, rest)
 		}
 	}
 	from := 0
@@ -100,8 +100,8 @@ func (sh *interp) historyIgnores(line string) bool {
 	return false
 }
 
-// historyFile reads or writes the list.
-func (sh *interp) historyFile(op byte, rest []string) int {
+// transferHistory reads or writes the list.
+func transferHistory(sh *interp, op byte, rest []string) int {
 	file := sh.namedValue("HISTFILE")
 	if len(rest) > 0 {
 		file = rest[0]
@@ -139,8 +139,8 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 	return 0
 }
 
-// fc lists, edits and repeats commands of the list of history.
-func (sh *interp) fc(args []string) int {
+// runFcBuiltin lists, edits and repeats commands of the list of history.
+func runFcBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "e:lnrs0123456789")
 	if st >= 0 {
 		return st
@@ -162,7 +162,7 @@ func (sh *interp) fc(args []string) int {
 		return 0
 	}
 	if on['s'] {
-		return sh.fcAgain(known, rest)
+		return repeatCommand(sh, known, rest)
 	}
 	first, last := max(1, len(known)-15), len(known)
 	if !on['l'] {
@@ -184,7 +184,7 @@ func (sh *interp) fc(args []string) int {
 		first, last = last, first
 	}
 	if !on['l'] {
-		return sh.fcEdit(known, first, last, editor)
+		return editCommands(sh, known, first, last, editor)
 	}
 	step := 1
 	if first > last {
@@ -200,8 +200,8 @@ func (sh *interp) fc(args []string) int {
 	return sh.outString(b.String())
 }
 
-// fcAgain is fc -s [old=new ...] [command].
-func (sh *interp) fcAgain(known, rest []string) int {
+// repeatCommand is fc -s [old=new ...] [command].
+func repeatCommand(sh *interp, known, rest []string) int {
 	at := len(known)
 	var changes []string
 	for len(rest) > 0 && strings.Contains(rest[0], "=") {
@@ -218,11 +218,11 @@ func (sh *interp) fcAgain(known, rest []string) int {
 		old, repl, _ := strings.Cut(c, "=")
 		text = strings.ReplaceAll(text, old, repl)
 	}
-	return sh.fcRun(text)
+	return runHistoryCommand(sh, text)
 }
 
-// fcEdit starts an editor on the commands and runs the result.
-func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
+// editCommands starts an editor on the commands and runs the result.
+func editCommands(sh *interp, known []string, first, last int, editor string) int {
 	for _, name := range []string{"FCEDIT", "EDITOR"} {
 		if editor == "" {
 			editor = sh.namedValue(name)
@@ -257,11 +257,11 @@ func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
 	if err != nil {
 		return sh.fail("%s: %s", file, Strerror(err))
 	}
-	return sh.fcRun(strings.TrimSuffix(text, "\n"))
+	return runHistoryCommand(sh, strings.TrimSuffix(text, "\n"))
 }
 
-// fcRun shows the command, puts it in the place of fc in the list, and runs it.
-func (sh *interp) fcRun(text string) int {
+// runHistoryCommand shows the command, puts it in the place of fc in the list, and runs it.
+func runHistoryCommand(sh *interp, text string) int {
 	sh.errorRaw(text + "\n")
 	if sh.opt&option.History != 0 {
 		sh.history.DropRunning()

@@ -188,7 +188,7 @@ func (ex *execution) interruptible() (context.Context, func()) {
 	}
 }
 
-func (sh *interp) jobsBuiltin(args []string) int {
+func runJobsBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "lnprsx")
 	if st >= 0 {
 		return st
@@ -245,7 +245,7 @@ func (c *jobControl) jobArg(args []string) *job.Job {
 	return j
 }
 
-func (sh *interp) fg(args []string) int {
+func runFgBuiltin(sh *interp, args []string) int {
 	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
@@ -265,7 +265,7 @@ func (sh *interp) fg(args []string) int {
 	return st
 }
 
-func (sh *interp) bg(args []string) int {
+func runBgBuiltin(sh *interp, args []string) int {
 	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
@@ -285,7 +285,7 @@ func (sh *interp) bg(args []string) int {
 	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.ID, strings.TrimSuffix(j.Text, " &")))
 }
 
-func (sh *interp) disown(args []string) int {
+func runDisownBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "har")
 	if st >= 0 {
 		return st
@@ -321,10 +321,10 @@ func (sh *interp) disown(args []string) int {
 	return st
 }
 
-func (sh *interp) suspend([]string) int { return sh.fail("cannot suspend: no job control") }
+func runSuspendBuiltin(sh *interp, _ []string) int { return sh.fail("cannot suspend: no job control") }
 
-// waitBuiltin waits for processes.
-func (sh *interp) waitBuiltin(args []string) int {
+// runWaitBuiltin waits for processes.
+func runWaitBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "fnp:")
 	if st >= 0 {
 		return st
@@ -434,8 +434,8 @@ func (c *jobControl) waitNext(specs []string, name string) int {
 	}
 }
 
-// kill sends signals.
-func (sh *interp) kill(args []string) int {
+// runKillBuiltin sends signals.
+func runKillBuiltin(sh *interp, args []string) int {
 	if len(args) < 2 {
 		return sh.usage(sh.usageText(), "")
 	}
@@ -445,7 +445,7 @@ func (sh *interp) kill(args []string) int {
 	case a == "--help":
 		return sh.helpText(args[0])
 	case a == "-l" || a == "-L":
-		return sh.killList(rest[1:])
+		return listSignals(sh, rest[1:])
 	case a == "-s" || a == "-n":
 		if len(rest) < 2 {
 			return sh.fail("%s: option requires an argument", a)
@@ -516,8 +516,8 @@ func (c *jobControl) killOne(spec string, sig int) bool {
 	return false
 }
 
-// killList is kill -l.
-func (sh *interp) killList(specs []string) int {
+// listSignals is kill -l.
+func listSignals(sh *interp, specs []string) int {
 	if len(specs) == 0 {
 		return sh.outString(signal.Table())
 	}

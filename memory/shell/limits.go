@@ -242,7 +242,7 @@ func (ex *execution) ulimitValue(resource byte, hard bool) string {
 	return ex.rlimit.Value(resource, hard, ex.m.rlimits())
 }
 
-func (sh *interp) ulimit(args []string) int {
+func runUlimitBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "SHacdefiklmnpqrstuvxRTPb")
 	if st >= 0 {
 		return st
@@ -256,7 +256,7 @@ func (sh *interp) ulimit(args []string) int {
 		case 'H':
 			hard = true
 		case 'a':
-			return sh.ulimitAll(hard)
+			return printLimits(sh, hard)
 		default:
 			which = f.c
 		}
@@ -281,7 +281,7 @@ func (sh *interp) ulimit(args []string) int {
 	return 0
 }
 
-func (sh *interp) ulimitAll(hard bool) int {
+func printLimits(sh *interp, hard bool) int {
 	var b strings.Builder
 	for _, r := range rlimit.Resources {
 		fmt.Fprintf(&b, "%-20s %20s %s\n", r.Name, "("+r.Unit+")", sh.ulimitValue(r.Letter, hard))
@@ -289,14 +289,14 @@ func (sh *interp) ulimitAll(hard bool) int {
 	return sh.outString(b.String())
 }
 
-// times prints the time since the shell began; the machine does not measure processor time.
-func (sh *interp) times([]string) int {
+// runTimesBuiltin prints the time since the shell began; the machine does not measure processor time.
+func runTimesBuiltin(sh *interp, _ []string) int {
 	took := sh.m.now().Unix() - sh.start
 	return sh.outString(fmt.Sprintf("%dm%d.000s 0m0.000s\n0m0.000s 0m0.000s\n", took/60, took%60))
 }
 
-// umaskBuiltin shows or sets the mask.
-func (sh *interp) umaskBuiltin(args []string) int {
+// runUmaskBuiltin shows or sets the mask.
+func runUmaskBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "pS")
 	if st >= 0 {
 		return st

@@ -103,7 +103,7 @@ func (n *commandNames) allPaths(name string) []string {
 	return list
 }
 
-func (sh *interp) typeBuiltin(args []string) int {
+func runTypeBuiltin(sh *interp, args []string) int {
 	// The old way to write the options.
 	for i, a := range args {
 		switch a {
@@ -174,8 +174,8 @@ func (m *meaning) describe(name string, on map[byte]bool) string {
 	return name + " is " + m.text
 }
 
-// commandBuiltin is command: without functions, or -v and -V.
-func (sh *interp) commandBuiltin(args []string) int {
+// runCommandBuiltin is command: without functions, or -v and -V.
+func runCommandBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "pvV")
 	if st >= 0 {
 		return st
@@ -192,7 +192,7 @@ func (sh *interp) commandBuiltin(args []string) int {
 		}
 	}
 	if about != 0 {
-		return sh.describeAll(rest, about == 'V')
+		return describeNames(sh, rest, about == 'V')
 	}
 	if len(rest) == 0 {
 		return 0
@@ -224,7 +224,7 @@ func shiftArgs(m map[int]*assignCode, n int) map[int]*assignCode {
 	return out
 }
 
-func (sh *interp) describeAll(names []string, long bool) int {
+func describeNames(sh *interp, names []string, long bool) int {
 	st := min(len(names), 1)
 	for _, name := range names {
 		found := sh.meanings(name, search{})
@@ -252,7 +252,7 @@ func (sh *interp) describeAll(names []string, long bool) int {
 	return st
 }
 
-func (sh *interp) builtinBuiltin(args []string) int {
+func runBuiltinBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}
@@ -272,8 +272,8 @@ func (sh *interp) builtinBuiltin(args []string) int {
 	return sh.runBuiltin(b, rest)
 }
 
-// hashBuiltin remembers where programs are.
-func (sh *interp) hashBuiltin(args []string) int {
+// runHashBuiltin remembers where programs are.
+func runHashBuiltin(sh *interp, args []string) int {
 	if !sh.hash.IsFor(sh.get(slotPATH)) {
 		sh.hash.Clear()
 	}
@@ -298,7 +298,7 @@ func (sh *interp) hashBuiltin(args []string) int {
 		if on['r'] {
 			return 0
 		}
-		return sh.listHash(on['l'])
+		return printHash(sh, on['l'])
 	}
 	st = 0
 	for _, name := range rest {
@@ -346,7 +346,7 @@ func (n *commandNames) setHash(name, path string, hits int) {
 	}
 }
 
-func (sh *interp) listHash(reusable bool) int {
+func printHash(sh *interp, reusable bool) int {
 	if sh.hash.Len() == 0 {
 		sh.outString("hash: hash table empty\n")
 		return 0
@@ -367,7 +367,7 @@ func (sh *interp) listHash(reusable bool) int {
 	return sh.outString(b.String())
 }
 
-func (sh *interp) aliasBuiltin(args []string) int {
+func runAliasBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "p")
 	if st >= 0 {
 		return st
@@ -418,7 +418,7 @@ func (ex *execution) aliasLine(name, value string) string {
 	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"
 }
 
-func (sh *interp) unalias(args []string) int {
+func runUnaliasBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "a")
 	if st >= 0 {
 		return st
@@ -441,7 +441,7 @@ func (sh *interp) unalias(args []string) int {
 	return st
 }
 
-func (sh *interp) enable(args []string) int {
+func runEnableBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "adnpsf:")
 	if st >= 0 {
 		return st

@@ -8,10 +8,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// set is the set builtin: options, then positional parameters.
-func (sh *interp) set(args []string) int {
+// runSetBuiltin is the set builtin: options, then positional parameters.
+func runSetBuiltin(sh *interp, args []string) int {
 	if len(args) == 1 {
-		return sh.printSet()
+		return printAllVariables(sh)
 	}
 	i := 1
 	for ; i < len(args); i++ {
@@ -20,12 +20,12 @@ func (sh *interp) set(args []string) int {
 			return sh.helpText(args[0])
 		}
 		if s == "--" {
-			return sh.replaceParams(args[i+1:])
+			return setParameters(sh, args[i+1:])
 		}
 		if s == "-" {
 			sh.opt &^= option.XTrace | option.Verbose
 			if i+1 < len(args) {
-				return sh.replaceParams(args[i+1:])
+				return setParameters(sh, args[i+1:])
 			}
 			return 0
 		}
@@ -39,7 +39,7 @@ func (sh *interp) set(args []string) int {
 		for j := 1; j < len(s); j++ {
 			if s[j] == 'o' {
 				if i+1 >= len(args) {
-					return sh.listOptions(on)
+					return printOptions(sh, on)
 				}
 				i++
 				if !sh.setNamed(args[i], on) {
@@ -60,13 +60,13 @@ func (sh *interp) set(args []string) int {
 		}
 	}
 	if i < len(args) {
-		return sh.replaceParams(args[i:])
+		return setParameters(sh, args[i:])
 	}
 	return 0
 }
 
-// replaceParams sets the positional parameters.
-func (sh *interp) replaceParams(list []string) int {
+// setParameters sets the positional parameters.
+func setParameters(sh *interp, list []string) int {
 	n := 0
 	for _, s := range list {
 		n += 16 + len(s)
@@ -127,8 +127,8 @@ func (v *variables) setOption(b option.Set, on bool) {
 	}
 }
 
-// listOptions is set -o and set +o.
-func (sh *interp) listOptions(human bool) int {
+// printOptions is set -o and set +o.
+func printOptions(sh *interp, human bool) int {
 	var b strings.Builder
 	for _, o := range option.Settings {
 		on := sh.opt&o.Bit != 0
@@ -148,8 +148,8 @@ func (sh *interp) listOptions(human bool) int {
 	return sh.outString(b.String())
 }
 
-// shoptBuiltin is shopt.
-func (sh *interp) shoptBuiltin(args []string) int {
+// runShoptBuiltin is shopt.
+func runShoptBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "pqsuo")
 	if st >= 0 {
 		return st
@@ -162,12 +162,12 @@ func (sh *interp) shoptBuiltin(args []string) int {
 		return sh.fail("cannot set and unset shell options simultaneously")
 	}
 	if len(rest) == 0 {
-		return sh.listShopts(on)
+		return printShopts(sh, on)
 	}
 	st = 0
 	var b strings.Builder
 	for _, name := range rest {
-		if !sh.shoptOne(name, on, &b, &st) {
+		if !applyShopt(sh, name, on, &b, &st) {
 			sh.fail("%s: invalid %s", name, map[bool]string{true: "option name", false: "shell option name"}[on['o']])
 			if !on['o'] || !on['s'] && !on['u'] { // With both bash forgets that it failed.
 				st = 1
@@ -180,8 +180,8 @@ func (sh *interp) shoptBuiltin(args []string) int {
 	return st
 }
 
-// shoptOne sets, asks or prints one option; false: there is none of that name.
-func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st *int) bool {
+// applyShopt sets, asks or prints one option; false: there is none of that name.
+func applyShopt(sh *interp, name string, on map[byte]bool, b *strings.Builder, st *int) bool {
 	var state bool
 	if on['o'] {
 		bit := option.ByName(name)
@@ -245,7 +245,7 @@ func optionLine(name string, on bool, style lineStyle) string {
 	return command[0] + name + "\n"
 }
 
-func (sh *interp) listShopts(on map[byte]bool) int {
+func printShopts(sh *interp, on map[byte]bool) int {
 	var b strings.Builder
 	line := func(name string, state bool) {
 		if on['s'] && !state || on['u'] && state {

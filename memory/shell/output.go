@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// echo writes its arguments.
-func (sh *interp) echo(args []string) int {
+// runEchoBuiltin writes its arguments.
+func runEchoBuiltin(sh *interp, args []string) int {
 	args = args[1:]
 	escapes := sh.shopt&shopt.XpgEcho != 0
 	newline := true
@@ -68,8 +68,8 @@ func isEchoFlag(s string) bool {
 	return true
 }
 
-// printf is the builtin of that name.
-func (sh *interp) printf(args []string) int {
+// runPrintfBuiltin is the builtin of that name.
+func runPrintfBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "v:")
 	if st >= 0 {
 		return st

@@ -14,6 +14,7 @@ import (
 
 // readOptions are those of the read builtin.
 type readOptions struct {
+	sh      *interp
 	raw     bool
 	array   string
 	delim   byte
@@ -24,14 +25,14 @@ type readOptions struct {
 	fd      int
 }
 
-func (sh *interp) read(args []string) int {
+func runReadBuiltin(sh *interp, args []string) int {
 	list, names, st := sh.parseOptions(args, "ersa:d:i:n:N:p:t:u:")
 	if st >= 0 {
 		return st
 	}
-	o := readOptions{delim: '\n', timeout: -1}
+	o := readOptions{sh: sh, delim: '\n', timeout: -1}
 	for _, f := range list {
-		if st := o.set(sh, f); st >= 0 {
+		if st := o.set(f); st >= 0 {
 			return st
 		}
 	}
@@ -46,19 +47,20 @@ func (sh *interp) read(args []string) int {
 		return sh.fail("read error: %d: Bad file descriptor", o.fd)
 	}
 	if o.timeout == 0 {
-		return sh.readable(d)
+		return pollInput(sh, d)
 	}
 	if o.max < 0 {
-		return sh.storeRead(&o, names, "", nil, 0)
+		return o.store(names, "", nil, 0)
 	}
 	if o.raw && o.max == 0 && o.timeout < 0 {
-		return sh.readPlain(&o, d, names)
+		return o.readPlain(d, names)
 	}
-	return sh.readChars(&o, d, names)
+	return o.readChars(d, names)
 }
 
 // set takes an option; -1 when it is fine.
-func (o *readOptions) set(sh *interp, f flag) int {
+func (o *readOptions) set(f flag) int {
+	sh := o.sh
 	switch f.c {
 	case 'r':
 		o.raw = true
@@ -99,8 +101,8 @@ func (o *readOptions) set(sh *interp, f flag) int {
 	return -1
 }
 
-// readable is read -t 0: whether a read would not wait.
-func (sh *interp) readable(d *fd.Description) int {
+// pollInput is read -t 0: whether a read would not wait.
+func pollInput(sh *interp, d *fd.Description) int {
 	if d.Seek || d.IsText() {
 		return 0
 	}
@@ -118,35 +120,35 @@ func (sh *interp) readable(d *fd.Description) int {
 }
 
 // readPlain is read -r: a line without escapes.
-func (sh *interp) readPlain(o *readOptions, d *fd.Description, names []string) int {
-	ctx, done := sh.interruptible()
-	b, found, err := d.ReadLine(ctx, o.delim, 0, sh.readBuf[:0], work{sh})
-	sh.readBuf = b
+func (o *readOptions) readPlain(d *fd.Description, names []string) int {
+	ctx, done := o.sh.interruptible()
+	b, found, err := d.ReadLine(ctx, o.delim, 0, o.sh.readBuf[:0], work{o.sh})
+	o.sh.readBuf = b
 	done()
-	if !sh.spend(len(b) >> 6) {
-		return sh.status
+	if !o.sh.spend(len(b) >> 6) {
+		return o.sh.status
 	}
 	st := 0
 	if !found {
 		st = 1
 		if err != nil && errors.Is(err, syscall.EISDIR) {
-			sh.fail("read error: %d: Is a directory", o.fd)
+			o.sh.fail("read error: %d: Is a directory", o.fd)
 		}
-		if s := sh.interrupted(err); s > 0 {
+		if s := o.sh.interrupted(err); s > 0 {
 			return s
 		}
 	}
 	if cap(b) > 1<<16 {
-		sh.readBuf = nil
+		o.sh.readBuf = nil
 	}
-	if len(b) > 1<<12 && !sh.hold(len(b)) {
-		return sh.status
+	if len(b) > 1<<12 && !o.sh.hold(len(b)) {
+		return o.sh.status
 	}
 	line := string(b)
 	if o.delim != 0 && strings.IndexByte(line, 0) >= 0 {
 		line = strings.ReplaceAll(line, "\x00", "")
 	}
-	return sh.storeRead(o, names, line, nil, st)
+	return o.store(names, line, nil, st)
 }
 
 // interrupted tells of a wait that a trapped signal ended: the trap has run, and the status is 128+n.
@@ -161,8 +163,8 @@ func (c *jobControl) interrupted(err error) int {
 }
 
 // readChars reads byte by byte: escapes, a number of characters, a timeout.
-func (sh *interp) readChars(o *readOptions, d *fd.Description, names []string) int {
-	ctx, done := sh.interruptible()
+func (o *readOptions) readChars(d *fd.Description, names []string) int {
+	ctx, done := o.sh.interruptible()
 	defer done()
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
@@ -181,8 +183,8 @@ func (sh *interp) readChars(o *readOptions, d *fd.Description, names []string) i
 			break
 		}
 		c := one[0]
-		if !sh.tick() {
-			return sh.status
+		if !o.sh.tick() {
+			return o.sh.status
 		}
 		if backslash {
 			backslash = false
@@ -205,11 +207,11 @@ func (sh *interp) readChars(o *readOptions, d *fd.Description, names []string) i
 			continue
 		}
 		line, escaped = append(line, c), append(escaped, false)
-		if len(line)&0xfff == 0 && !sh.hold(6<<12) {
-			return sh.status
+		if len(line)&0xfff == 0 && !o.sh.hold(6<<12) {
+			return o.sh.status
 		}
 		if o.max > 0 {
-			c, e := sh.restOfRune(ctx, d, line)
+			c, e := o.sh.restOfRune(ctx, d, line)
 			for range len(c) - len(line) {
 				escaped = append(escaped, e)
 			}
@@ -220,20 +222,20 @@ func (sh *interp) readChars(o *readOptions, d *fd.Description, names []string) i
 		}
 	}
 	if errors.Is(failed, syscall.EISDIR) {
-		sh.fail("read error: %d: Is a directory", o.fd)
+		o.sh.fail("read error: %d: Is a directory", o.fd)
 	}
-	if failed != nil && ctx.Err() != nil && sh.ctx.Err() == nil {
+	if failed != nil && ctx.Err() != nil && o.sh.ctx.Err() == nil {
 		if o.timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			st = 128 + 14
-		} else if s := sh.interrupted(failed); s > 0 {
+		} else if s := o.sh.interrupted(failed); s > 0 {
 			return s
 		}
 	}
-	if sh.ctx.Err() != nil {
-		sh.tickSlow()
-		return sh.status
+	if o.sh.ctx.Err() != nil {
+		o.sh.tickSlow()
+		return o.sh.status
 	}
-	return sh.storeRead(o, names, string(line), escaped, st)
+	return o.store(names, string(line), escaped, st)
 }
 
 // restOfRune completes a character that takes several bytes.
@@ -264,8 +266,8 @@ func (sh *interp) restOfRune(ctx context.Context, d *fd.Description, line []byte
 	return line, false
 }
 
-// storeRead stores the input in the variables.
-func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped []bool, st int) int {
+// store stores the input in the variables.
+func (o *readOptions) store(names []string, line string, escaped []bool, st int) int {
 	hasEscape := false
 	for _, e := range escaped {
 		hasEscape = hasEscape || e
@@ -274,25 +276,25 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 		escaped = nil
 	}
 	if o.array != "" {
-		sh.separators()
+		o.sh.separators()
 		var list []string
-		for words := ifs.NewWords(&sh.ifs, line, escaped); !words.IsEmpty(); {
+		for words := ifs.NewWords(&o.sh.ifs, line, escaped); !words.IsEmpty(); {
 			list = append(list, words.Next())
 		}
-		base := sh.slot(o.array)
+		base := o.sh.slot(o.array)
 		if !isName(o.array) {
-			return sh.fail("`%s': not a valid identifier", o.array)
+			return o.sh.fail("`%s': not a valid identifier", o.array)
 		}
-		if sh.isAssoc(base) {
-			return sh.fail("%s: cannot convert associative to indexed array", o.array)
+		if o.sh.isAssoc(base) {
+			return o.sh.fail("%s: cannot convert associative to indexed array", o.array)
 		}
-		if !sh.setList(base, list) {
+		if !o.sh.setList(base, list) {
 			return 1
 		}
 		return st
 	}
 	if len(names) == 0 {
-		if !sh.assign(slotREPLY, line) {
+		if !o.sh.assign(slotREPLY, line) {
 			return 1
 		}
 		return st
@@ -303,14 +305,14 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 			if i == 0 {
 				v = line
 			}
-			if !sh.assignNamed(n, v) {
+			if !o.sh.assignNamed(n, v) {
 				return 1
 			}
 		}
 		return st
 	}
-	sh.separators()
-	words := ifs.NewWords(&sh.ifs, line, escaped)
+	o.sh.separators()
+	words := ifs.NewWords(&o.sh.ifs, line, escaped)
 	for i, n := range names {
 		v := ""
 		if i == len(names)-1 {
@@ -318,7 +320,7 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 		} else if !words.IsEmpty() {
 			v = words.Next()
 		}
-		if !sh.assignRead(n, v) {
+		if !o.sh.assignRead(n, v) {
 			return 1
 		}
 	}
@@ -332,15 +334,15 @@ func (v *variables) assignRead(name, value string) bool {
 	return v.assignNamed(name, value)
 }
 
-// mapfile reads lines into an array.
-func (sh *interp) mapfile(args []string) int {
+// runMapfileBuiltin reads lines into an array.
+func runMapfileBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "d:n:O:s:tu:C:c:")
 	if st >= 0 {
 		return st
 	}
-	o := mapOptions{delim: '\n', every: 5000, origin: -1}
+	o := mapOptions{sh: sh, delim: '\n', every: 5000, origin: -1}
 	for _, f := range list {
-		if st := o.set(sh, f); st >= 0 {
+		if st := o.set(f); st >= 0 {
 			return st
 		}
 	}
@@ -358,11 +360,12 @@ func (sh *interp) mapfile(args []string) int {
 	if sh.isAssoc(slot) {
 		return sh.fail("%s: not an indexed array", rest[0])
 	}
-	return sh.mapLines(&o, d, slot)
+	return o.readLines(d, slot)
 }
 
 // mapOptions are those of mapfile.
 type mapOptions struct {
+	sh       *interp
 	delim    byte
 	max      int
 	origin   int64
@@ -373,11 +376,11 @@ type mapOptions struct {
 	every    int
 }
 
-func (o *mapOptions) set(sh *interp, f flag) int {
+func (o *mapOptions) set(f flag) int {
 	number := func(what string) (int, bool) {
 		n, err := strconv.Atoi(f.arg)
 		if err != nil || n < 0 {
-			sh.fail("%s: invalid %s", f.arg, what)
+			o.sh.fail("%s: invalid %s", f.arg, what)
 			return 0, false
 		}
 		return n, true
@@ -406,7 +409,7 @@ func (o *mapOptions) set(sh *interp, f flag) int {
 	case 'c':
 		o.every, ok = number("callback quantum")
 		if ok && o.every == 0 {
-			sh.fail("%s: invalid callback quantum", f.arg)
+			o.sh.fail("%s: invalid callback quantum", f.arg)
 			ok = false
 		}
 	}
@@ -416,22 +419,22 @@ func (o *mapOptions) set(sh *interp, f flag) int {
 	return -1
 }
 
-func (sh *interp) mapLines(o *mapOptions, d *fd.Description, slot int) int {
+func (o *mapOptions) readLines(d *fd.Description, slot int) int {
 	if o.origin < 0 {
-		if !sh.setList(slot, []string{}) {
+		if !o.sh.setList(slot, []string{}) {
 			return 1
 		}
 		o.origin = 0
 	}
-	_, c := sh.writable(slot)
+	_, c := o.sh.writable(slot)
 	if c == nil {
 		return 1
 	}
 	lines := &lineReader{}
 	for n := 0; o.max == 0 || n < o.max; {
-		line, found := lines.next(sh, d, o.delim, 0)
-		if sh.ctl != ctlNone {
-			return sh.status
+		line, found := lines.next(o.sh, d, o.delim, 0)
+		if o.sh.ctl != ctlNone {
+			return o.sh.status
 		}
 		if line == "" && !found {
 			break
@@ -447,12 +450,12 @@ func (sh *interp) mapLines(o *mapOptions, d *fd.Description, slot int) int {
 			line = line[:i]
 		}
 		if o.callback != "" && (n+1)%o.every == 0 {
-			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + sh.quoteShell(line)
-			if sh.evalText(text, sh.line, "mapfile"); sh.ctl != ctlNone {
-				return sh.status
+			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + o.sh.quoteShell(line)
+			if o.sh.evalText(text, o.sh.line, "mapfile"); o.sh.ctl != ctlNone {
+				return o.sh.status
 			}
 		}
-		if !sh.assignIndex(slot, o.origin+int64(n), line, false, "") || !sh.tick() {
+		if !o.sh.assignIndex(slot, o.origin+int64(n), line, false, "") || !o.sh.tick() {
 			return 1
 		}
 		n++
@@ -463,8 +466,8 @@ func (sh *interp) mapLines(o *mapOptions, d *fd.Description, slot int) int {
 	return 0
 }
 
-// getopts takes the next option of the arguments.
-func (sh *interp) getopts(args []string) int {
+// runGetoptsBuiltin takes the next option of the arguments.
+func runGetoptsBuiltin(sh *interp, args []string) int {
 	if len(args) > 1 && args[1] == "--help" {
 		return sh.helpText(args[0])
 	}

@@ -193,8 +193,8 @@ func (t *trapRun) traced(line int, text func() string) bool {
 	return true
 }
 
-// trap sets, resets and lists traps.
-func (sh *interp) trap(args []string) int {
+// runTrapBuiltin sets, resets and lists traps.
+func runTrapBuiltin(sh *interp, args []string) int {
 	list, rest, st := sh.parseOptions(args, "lp")
 	if st >= 0 {
 		return st
@@ -207,7 +207,7 @@ func (sh *interp) trap(args []string) int {
 		print = true
 	}
 	if print || len(rest) == 0 {
-		return sh.printTraps(rest)
+		return printTraps(sh, rest)
 	}
 	action := &rest[0]
 	names := rest[1:]
@@ -240,7 +240,7 @@ func (sh *interp) trap(args []string) int {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-func (sh *interp) printTraps(names []string) int {
+func printTraps(sh *interp, names []string) int {
 	var want []int
 	st := 0
 	for _, n := range names {
