@@ -370,25 +370,25 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 }
 
 // subscriptText evaluates a subscript that is text; an error ends the command around it.
-func (sh *interp) subscriptText(s string) (int64, bool) {
-	before := sh.builtinName
-	sh.builtinName = ""
-	n, ok := sh.arithText(sh.expandText(s))
-	sh.builtinName = before
+func (e *expansion) subscriptText(s string) (int64, bool) {
+	before := e.exec.builtinName
+	e.exec.builtinName = ""
+	n, ok := e.sh.arithText(e.expandText(s))
+	e.exec.builtinName = before
 	if !ok {
-		sh.arithAbort()
+		e.exec.arithAbort()
 	}
 	return n, ok
 }
 
 // evalIndex evaluates a subscript; an error ends the command around it.
-func (sh *interp) evalIndex(index *subscript) (int64, bool) {
-	before := sh.builtinName
-	sh.builtinName = ""
-	n, ok := index.code.eval(sh)
-	sh.builtinName = before
+func (e *expansion) evalIndex(index *subscript) (int64, bool) {
+	before := e.exec.builtinName
+	e.exec.builtinName = ""
+	n, ok := index.code.eval(e.sh)
+	e.exec.builtinName = before
 	if !ok {
-		sh.arithAbort()
+		e.exec.arithAbort()
 	}
 	return n, ok
 }

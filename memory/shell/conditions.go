@@ -505,7 +505,7 @@ func testInt(s string) (int64, bool) {
 }
 
 // unaryTest evaluates -f and its like.
-func (sh *interp) unaryTest(op byte, s string) bool {
+func (v *variables) unaryTest(op byte, s string) bool {
 	switch op {
 	case 'n':
 		return s != ""
@@ -513,17 +513,17 @@ func (sh *interp) unaryTest(op byte, s string) bool {
 		return s == ""
 	case 'o':
 		b := option.ByName(s)
-		return b != 0 && sh.opt&b != 0
+		return b != 0 && v.exec.opt&b != 0
 	case 'v':
-		return sh.isSetName(s)
+		return v.isSetName(s)
 	case 'R':
-		slot := sh.m.lib.symbols.known(s)
-		return slot >= 0 && sh.cell(slot) != nil && sh.cell(slot).attr&attrRef != 0 && sh.cell(slot).attr&attrSet != 0
+		slot := v.exec.m.lib.symbols.known(s)
+		return slot >= 0 && v.cell(slot) != nil && v.cell(slot).attr&attrRef != 0 && v.cell(slot).attr&attrSet != 0
 	case 't':
 		fd, ok := testInt(s)
-		return ok && sh.isTerminal(fd)
+		return ok && v.exec.isTerminal(fd)
 	}
-	return sh.fileTest(op, s)
+	return v.exec.fileTest(op, s)
 }
 
 // isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.

@@ -11,32 +11,32 @@ import (
 
 // glob appends the names that the pattern matches to the stack; when there are none it appends the
 // text, or nothing under nullglob; failglob leaves the command.
-func (sh *interp) glob(pat, text string) {
-	if !pattern.IsMagic(pat, sh.shopt&shopt.ExtGlob != 0) {
-		sh.push(text)
+func (e *expansion) glob(pat, text string) {
+	if !pattern.IsMagic(pat, e.exec.shopt&shopt.ExtGlob != 0) {
+		e.push(text)
 		return
 	}
-	names := sh.globNames(pat)
+	names := e.globNames(pat)
 	switch {
 	case len(names) > 0:
-		sh.pushAll(names)
-	case sh.shopt&shopt.FailGlob != 0:
-		sh.errorf("no match: %s", text)
-		sh.abort()
-	case sh.shopt&shopt.NullGlob != 0:
+		e.pushAll(names)
+	case e.exec.shopt&shopt.FailGlob != 0:
+		e.exec.errorf("no match: %s", text)
+		e.exec.abort()
+	case e.exec.shopt&shopt.NullGlob != 0:
 	default:
-		sh.push(text)
+		e.push(text)
 	}
 }
 
 // globNames returns the sorted names that the pattern matches.
-func (sh *interp) globNames(pat string) []string {
-	g := &globber{sh: sh, flags: sh.patternFlags() | pattern.Pathname}
-	ignore := sh.globIgnore()
-	if sh.shopt&shopt.DotGlob != 0 || len(ignore) > 0 {
+func (e *expansion) globNames(pat string) []string {
+	g := &globber{sh: e.sh, flags: e.variables.patternFlags() | pattern.Pathname}
+	ignore := e.globIgnore()
+	if e.exec.shopt&shopt.DotGlob != 0 || len(ignore) > 0 {
 		g.flags |= pattern.Dot
 	}
-	if sh.shopt&shopt.NoCaseGlob != 0 {
+	if e.exec.shopt&shopt.NoCaseGlob != 0 {
 		g.flags |= pattern.Fold
 	}
 	var dir strings.Builder
@@ -46,34 +46,34 @@ func (sh *interp) globNames(pat string) []string {
 	}
 	g.walk(dir.String(), pattern.SplitComponents(pat))
 	if len(ignore) > 0 {
-		g.found = slices.DeleteFunc(g.found, func(name string) bool { return sh.ignored(name, ignore) })
+		g.found = slices.DeleteFunc(g.found, func(name string) bool { return e.ignored(name, ignore) })
 	}
 	slices.Sort(g.found)
 	return g.found
 }
 
 // globIgnore returns the patterns of GLOBIGNORE.
-func (sh *interp) globIgnore() []*pattern.Pattern {
-	s, ok := sh.value(slotGLOBIGNORE)
+func (e *expansion) globIgnore() []*pattern.Pattern {
+	s, ok := e.variables.value(slotGLOBIGNORE)
 	if !ok || s == "" {
 		return nil
 	}
 	var list []*pattern.Pattern
 	for _, one := range pattern.SplitColons(s) {
 		if one != "" {
-			list = append(list, sh.patternOf(one, sh.patternFlags()))
+			list = append(list, e.patternOf(one, e.variables.patternFlags()))
 		}
 	}
 	return list
 }
 
-func (sh *interp) ignored(name string, list []*pattern.Pattern) bool {
+func (e *expansion) ignored(name string, list []*pattern.Pattern) bool {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	if base == "." || base == ".." {
 		return true
 	}
 	for _, p := range list {
-		if p.Match(work{sh}, name) && (strings.Count(p.Source(), "/") == strings.Count(name, "/")) {
+		if p.Match(work{e.sh}, name) && (strings.Count(p.Source(), "/") == strings.Count(name, "/")) {
 			return true
 		}
 	}
@@ -230,11 +230,11 @@ func orDot(dir string) string {
 
 // patternOf returns the compiled pattern of a text that was made at run time. If the memory does not suffice, the
 // command ends and the returned pattern matches only empty text.
-func (sh *interp) patternOf(text string, f pattern.Flags) *pattern.Pattern {
-	if len(text) > lightText && (!sh.hold(patternWeight*len(text)) || !sh.spend(len(text)>>4)) {
+func (e *expansion) patternOf(text string, f pattern.Flags) *pattern.Pattern {
+	if len(text) > lightText && (!e.exec.hold(patternWeight*len(text)) || !e.sh.spend(len(text)>>4)) {
 		return pattern.Literal("")
 	}
-	return sh.m.lib.pattern(text, f)
+	return e.exec.m.lib.pattern(text, f)
 }
 
 // patternWeight is about how many bytes of memory a byte of a pattern takes.

@@ -26,7 +26,7 @@ type interp struct {
 	execution
 	variables
 	functions
-	wordBuffers
+	expansion
 	arithmetic
 	trapRun
 	jobControl
@@ -62,7 +62,7 @@ func (ex *execution) abs(path string) string {
 func (sh *interp) connect() {
 	sh.variables.exec, sh.variables.eval = &sh.execution, sh
 	sh.functions.exec, sh.functions.variables = &sh.execution, &sh.variables
-	sh.wordBuffers.exec, sh.wordBuffers.variables = &sh.execution, &sh.variables
+	sh.expansion.exec, sh.expansion.variables, sh.expansion.sh = &sh.execution, &sh.variables, sh
 	sh.trapRun.exec, sh.trapRun.eval = &sh.execution, sh
 	sh.jobControl.exec, sh.jobControl.variables, sh.jobControl.trapRun = &sh.execution, &sh.variables, &sh.trapRun
 	sh.jobControl.signals = sh

@@ -133,11 +133,11 @@ func (ex *execution) hold(n int) bool {
 }
 
 // releaseHeld releases the memory held since held had this value.
-func (w *wordBuffers) releaseHeld(held int) {
-	w.exec.charge(held - w.exec.memory.Held())
-	w.exec.memory.SetHeld(held)
-	if c := cap(w.stack); c > manyWords && len(w.stack) < c/4 {
-		w.stack = append(make([]string, 0, 2*len(w.stack)), w.stack...)
+func (e *expansion) releaseHeld(held int) {
+	e.exec.charge(held - e.exec.memory.Held())
+	e.exec.memory.SetHeld(held)
+	if c := cap(e.stack); c > manyWords && len(e.stack) < c/4 {
+		e.stack = append(make([]string, 0, 2*len(e.stack)), e.stack...)
 	}
 }
 
@@ -145,32 +145,32 @@ func (w *wordBuffers) releaseHeld(held int) {
 const manyWords = 1 << 12
 
 // push adds a word to those of the command.
-func (w *wordBuffers) push(s string) {
-	if len(w.stack) == cap(w.stack) && !w.growStack(1) {
+func (e *expansion) push(s string) {
+	if len(e.stack) == cap(e.stack) && !e.growStack(1) {
 		return
 	}
-	w.stack = append(w.stack, s)
+	e.stack = append(e.stack, s)
 }
 
 // pushAll is push for a list.
-func (w *wordBuffers) pushAll(list []string) {
-	if len(w.stack)+len(list) > cap(w.stack) && !w.growStack(len(list)) {
+func (e *expansion) pushAll(list []string) {
+	if len(e.stack)+len(list) > cap(e.stack) && !e.growStack(len(list)) {
 		return
 	}
-	w.stack = append(w.stack, list...)
+	e.stack = append(e.stack, list...)
 }
 
 // growStack charges for a stack with room for n more words.
-func (w *wordBuffers) growStack(n int) bool {
-	need := len(w.stack) + n
+func (e *expansion) growStack(n int) bool {
+	need := len(e.stack) + n
 	if need <= manyWords {
 		return true
 	}
-	size := max(need, 2*cap(w.stack))
-	if !w.exec.hold(16 * (size - cap(w.stack))) {
+	size := max(need, 2*cap(e.stack))
+	if !e.exec.hold(16 * (size - cap(e.stack))) {
 		return false
 	}
-	w.stack = append(make([]string, 0, size), w.stack...)
+	e.stack = append(make([]string, 0, size), e.stack...)
 	return true
 }
 

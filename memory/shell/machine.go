@@ -239,8 +239,8 @@ func (l *library) compileText(parsed *syntax.Word) *word {
 
 // textWord returns the compiled word of a text that is expanded as in double quotes, with quotes
 // counting: a subscript, a prompt.
-func (sh *interp) textWord(s string) *word {
-	l := sh.m.lib
+func (e *expansion) textWord(s string) *word {
+	l := e.exec.m.lib
 	l.mu.Lock()
 	w := l.words[s]
 	l.mu.Unlock()
@@ -248,13 +248,13 @@ func (sh *interp) textWord(s string) *word {
 		return w
 	}
 	names := l.symbols.weight.Load()
-	parsed, err := syntax.Text(s, sh.parseStep())
+	parsed, err := syntax.Text(s, e.sh.parseStep())
 	if err != nil {
 		w = &word{constant: true, lit: s}
 	} else {
 		w = l.compileText(parsed)
 	}
-	sh.chargeNames(names)
+	e.exec.chargeNames(names)
 	if len(s) < 256 {
 		l.mu.Lock()
 		if len(l.words) >= maxCached {
@@ -392,14 +392,14 @@ func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
 }
 
 // matchRegex matches s with an extended regular expression and returns the groups, the whole first.
-func (sh *interp) matchRegex(text, s string) (groups []string, ok bool, err error) {
-	re, err := sh.m.lib.regexp(regexKey{text, sh.shopt&shopt.NoCaseMatch != 0})
+func (e *expansion) matchRegex(text, s string) (groups []string, ok bool, err error) {
+	re, err := e.exec.m.lib.regexp(regexKey{text, e.exec.shopt&shopt.NoCaseMatch != 0})
 	if err != nil {
 		return nil, false, err
 	}
 	caps := make([]int, 2*(re.Groups()+1))
 	m := re.Matcher(func(n int) error {
-		if !sh.spend(n) {
+		if !e.sh.spend(n) {
 			return ErrFuel
 		}
 		return nil

@@ -119,15 +119,15 @@ func (sh *interp) xtrace(s string) {
 }
 
 // tracePrefix expands PS4; its first character is repeated for each level of evaluation.
-func (sh *interp) tracePrefix() string {
-	s, ok := sh.value(slotPS4)
+func (e *expansion) tracePrefix() string {
+	s, ok := e.variables.value(slotPS4)
 	if !ok {
 		return ""
 	}
-	saved := sh.captureState()
-	text := sh.expandNested(sh.promptText(sh.promptEscapes(s)), sh.quotedText)
-	sh.restoreState(saved)
-	n := sh.evals
+	saved := e.exec.captureState()
+	text := e.expandNested(e.promptText(e.promptEscapes(s)), e.quotedText)
+	e.exec.restoreState(saved)
+	n := e.exec.evals
 	if n > 0 && text != "" {
 		_, w := char.Decode(text)
 		text = strings.Repeat(text[:w], min(n, 100)) + text
@@ -144,31 +144,31 @@ func (sh *interp) xtraceArgs(args []string) {
 }
 
 // promptText is text for the inside of double quotes, compiled.
-func (sh *interp) promptText(s string) *word {
+func (e *expansion) promptText(s string) *word {
 	if !strings.ContainsAny(s, "$`\\") {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	names := sh.m.lib.symbols.weight.Load()
-	parsed, err := syntax.QuotedText(s, sh.parseStep())
+	names := e.exec.m.lib.symbols.weight.Load()
+	parsed, err := syntax.QuotedText(s, e.sh.parseStep())
 	if err != nil {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	w := sh.m.lib.compileText(parsed)
-	sh.chargeNames(names)
+	w := e.exec.m.lib.compileText(parsed)
+	e.exec.chargeNames(names)
 	return w
 }
 
 // prompt is ${x@P}: the escapes of prompts, then expansions.
-func (sh *interp) prompt(s string) string {
-	s = sh.promptEscapes(s)
-	if sh.shopt&shopt.PromptVars == 0 {
+func (e *expansion) prompt(s string) string {
+	s = e.promptEscapes(s)
+	if e.exec.shopt&shopt.PromptVars == 0 {
 		return s
 	}
-	return sh.expandNested(sh.promptText(s), sh.quotedText)
+	return e.expandNested(e.promptText(s), e.quotedText)
 }
 
 // promptEscapes replaces \u, \h, \w and similar escapes; their values are not expanded again.
-func (sh *interp) promptEscapes(s string) string {
+func (e *expansion) promptEscapes(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
@@ -196,18 +196,18 @@ func (sh *interp) promptEscapes(s string) string {
 				if format == "" {
 					format = "%X"
 				}
-				b.WriteString(strftime.FormatC(format, sh.local(sh.m.now())))
+				b.WriteString(strftime.FormatC(format, e.variables.local(e.exec.m.now())))
 				i += end
 				continue
 			}
 		}
-		b.WriteString(sh.promptEscape(s[i]))
+		b.WriteString(e.promptEscape(s[i]))
 	}
 	return b.String()
 }
 
-func (sh *interp) promptEscape(c byte) string {
-	now := sh.local(sh.m.now())
+func (e *expansion) promptEscape(c byte) string {
+	now := e.variables.local(e.exec.m.now())
 	switch c {
 	case 'a':
 		return "\a"
@@ -216,12 +216,12 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'e':
 		return "\x1b"
 	case 'h':
-		host, _, _ := strings.Cut(sh.m.hostname, ".")
+		host, _, _ := strings.Cut(e.exec.m.hostname, ".")
 		return host
 	case 'H':
-		return sh.m.hostname
+		return e.exec.m.hostname
 	case 'j':
-		return itoa(len(sh.jobsOf().Live()))
+		return itoa(len(e.sh.jobsOf().Live()))
 	case 'l':
 		return "tty"
 	case 'n':
@@ -229,7 +229,7 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'r':
 		return "\r"
 	case 's':
-		return sh.name[strings.LastIndexByte(sh.name, '/')+1:]
+		return e.exec.name[strings.LastIndexByte(e.exec.name, '/')+1:]
 	case 't':
 		return strftime.FormatC("%H:%M:%S", now)
 	case 'T':
@@ -239,17 +239,17 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'A':
 		return strftime.FormatC("%H:%M", now)
 	case 'u':
-		return sh.userName()
+		return e.exec.userName()
 	case 'v':
 		return "5.2"
 	case 'V':
 		return "5.2.15"
 	case 'w', 'W':
-		return sh.promptDir(c == 'W')
+		return e.variables.promptDir(c == 'W')
 	case '!', '#':
-		return itoa(sh.history.Len() + 1)
+		return itoa(e.sh.history.Len() + 1)
 	case '$':
-		if sh.cred.UID == 0 {
+		if e.exec.cred.UID == 0 {
 			return "#"
 		}
 		return "$"

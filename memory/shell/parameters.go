@@ -280,10 +280,10 @@ func arithText(code *arithCode, b *strings.Builder, list []syntax.Part, compiled
 }
 
 // arithString evaluates to text.
-func (sh *interp) arithString(code *arithCode) (string, bool) {
-	n, ok := code.eval(sh)
+func (e *expansion) arithString(code *arithCode) (string, bool) {
+	n, ok := code.eval(e.sh)
 	if !ok {
-		sh.arithAbort()
+		e.exec.arithAbort()
 		return "", false
 	}
 	return strconv.FormatInt(n, 10), true
@@ -330,45 +330,45 @@ func (p *paramPart) base(sh *interp) pval {
 }
 
 // variable returns a variable or its elements.
-func (sh *interp) variable(slot int, index *subscript) pval {
+func (e *expansion) variable(slot int, index *subscript) pval {
 	v := pval{slot: slot, sub: index}
 	if index == nil {
-		if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
-			if pl, ok := sh.follow(slot); ok && pl.whole {
-				v.list, v.all = sh.elements(pl.slot), pl.sub[0]
+		if c := e.variables.cell(slot); c != nil && c.attr&attrRef != 0 {
+			if pl, ok := e.variables.follow(slot); ok && pl.whole {
+				v.list, v.all = e.variables.elements(pl.slot), pl.sub[0]
 				v.set = len(v.list) > 0
 				return v
 			}
 		}
-		v.s, v.set = sh.value(slot)
+		v.s, v.set = e.variables.value(slot)
 		return v
 	}
-	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
-		if pl, ok := sh.follow(slot); ok && pl.elem { // An element has none.
+	if c := e.variables.cell(slot); c != nil && c.attr&attrRef != 0 {
+		if pl, ok := e.variables.follow(slot); ok && pl.elem { // An element has none.
 			v.all = index.all
 			return v
 		}
 	}
 	if index.all != 0 {
-		v.list, v.all = sh.elements(slot), index.all
+		v.list, v.all = e.variables.elements(slot), index.all
 		v.set = len(v.list) > 0
 		return v
 	}
-	v.s, v.set = sh.at(slot, index)
+	v.s, v.set = e.at(slot, index)
 	return v
 }
 
 // at returns the element that a subscript names.
-func (sh *interp) at(slot int, index *subscript) (string, bool) {
-	if sh.isAssoc(slot) {
-		pl, _ := sh.follow(slot)
-		return sh.cell(pl.slot).assoc.At(sh.str(index.key))
+func (e *expansion) at(slot int, index *subscript) (string, bool) {
+	if e.variables.isAssoc(slot) {
+		pl, _ := e.variables.follow(slot)
+		return e.variables.cell(pl.slot).assoc.At(e.str(index.key))
 	}
-	i, ok := sh.evalIndex(index)
+	i, ok := e.evalIndex(index)
 	if !ok {
 		return "", false
 	}
-	return sh.indexedAt(slot, sh.cell(slot), i)
+	return e.variables.indexedAt(slot, e.variables.cell(slot), i)
 }
 
 // indirection returns the parameter that the value of another names.
@@ -400,40 +400,40 @@ func (p *paramPart) indirection(sh *interp) pval {
 }
 
 // named returns the parameter of a name made at run time: x, a[i], 1, @.
-func (sh *interp) named(name string) pval {
+func (e *expansion) named(name string) pval {
 	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
 		switch {
 		case n == 0:
-			return pval{s: sh.name, set: true, slot: -1}
-		case n <= len(sh.params):
-			return pval{s: sh.params[n-1], set: true, slot: -1}
+			return pval{s: e.exec.name, set: true, slot: -1}
+		case n <= len(e.exec.params):
+			return pval{s: e.exec.params[n-1], set: true, slot: -1}
 		}
 		return pval{slot: -1}
 	}
 	if len(name) == 1 && strings.IndexByte("@*", name[0]) >= 0 {
-		return pval{list: sh.params, all: name[0], set: len(sh.params) > 0, slot: -1}
+		return pval{list: e.exec.params, all: name[0], set: len(e.exec.params) > 0, slot: -1}
 	}
 	if len(name) == 1 && strings.IndexByte("?#$!-", name[0]) >= 0 {
-		s, ok := sh.special(name[0])
+		s, ok := e.exec.special(name[0])
 		return pval{s: s, set: ok, slot: -1}
 	}
 	base, sub, elem := splitSubscript(name)
 	if !isName(base) {
-		sh.errorf("%s: invalid variable name", name)
-		sh.abort()
+		e.exec.errorf("%s: invalid variable name", name)
+		e.exec.abort()
 		return pval{slot: -1}
 	}
-	slot := sh.slot(base)
+	slot := e.exec.slot(base)
 	if !elem {
-		return sh.variable(slot, nil)
+		return e.variable(slot, nil)
 	}
 	v := pval{slot: slot, text: sub, sub: &subscript{text: sub}}
 	if sub == "@" || sub == "*" {
-		v.list, v.all, v.named = sh.elements(slot), sub[0], true
+		v.list, v.all, v.named = e.variables.elements(slot), sub[0], true
 		v.set = len(v.list) > 0
 		return v
 	}
-	v.s, v.set = sh.element(place{slot: slot, sub: sub, elem: true})
+	v.s, v.set = e.variables.element(place{slot: slot, sub: sub, elem: true})
 	return v
 }
 
@@ -583,14 +583,14 @@ func (f *fields) value(v pval, quoted bool) {
 }
 
 // each changes every value of a list.
-func (sh *interp) each(list []string, change func(string) string) []string {
-	if !sh.hold(16 * len(list)) {
+func (e *expansion) each(list []string, change func(string) string) []string {
+	if !e.exec.hold(16 * len(list)) {
 		return nil
 	}
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = change(s)
-		if !sh.hold(len(out[i])) || !sh.spend(len(s)>>6) {
+		if !e.exec.hold(len(out[i])) || !e.sh.spend(len(s)>>6) {
 			return nil
 		}
 	}
@@ -672,8 +672,8 @@ func (p *paramPart) operand(f *fields, quoted bool) {
 }
 
 // operandText returns the word behind an operator as one string.
-func (sh *interp) operandText(w *word, quoted bool) string {
-	f := &fields{sh: sh}
+func (e *expansion) operandText(w *word, quoted bool) string {
+	f := &fields{sh: e.sh}
 	f.begin(forText)
 	for _, part := range w.parts {
 		part.expand(f, quoted)
@@ -745,13 +745,13 @@ func (p *paramPart) change(sh *interp) func(string) string {
 }
 
 // pattern compiles the operand, once when it is constant.
-func (sh *interp) pattern(p *paramPart) *pattern.Pattern {
-	return sh.wordPattern(p.arg, 0)
+func (e *expansion) pattern(p *paramPart) *pattern.Pattern {
+	return e.wordPattern(p.arg, 0)
 }
 
 // wordPattern compiles a word as a pattern.
-func (sh *interp) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
-	return sh.patternOf(sh.patternText(w), f|sh.patternFlags())
+func (e *expansion) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
+	return e.patternOf(e.patternText(w), f|e.variables.patternFlags())
 }
 
 // localeFlags reports whether patterns match bytes.
@@ -810,14 +810,14 @@ func (p *paramPart) replace(sh *interp) func(string) string {
 }
 
 // replacement expands the string of a replacement; an "&" without quotes is the match.
-func (sh *interp) replacement(w *word) []string {
-	if sh.shopt&shopt.PatsubReplacement == 0 {
-		return []string{sh.str(w)}
+func (e *expansion) replacement(w *word) []string {
+	if e.exec.shopt&shopt.PatsubReplacement == 0 {
+		return []string{e.str(w)}
 	}
 	if w.constant && !strings.Contains(w.lit, "&") {
 		return []string{w.lit}
 	}
-	text := sh.expandParts(w.parts, forPatsub)
+	text := e.expandParts(w.parts, forPatsub)
 	var pieces []string
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -1010,13 +1010,13 @@ func (p *paramPart) apply(f *fields, v pval, quoted bool, change func(string) st
 }
 
 // changed applies a change that makes a text up to some times as long.
-func (sh *interp) changed(s string, change func(string) string) string {
-	if len(s) > 1<<12 && (!sh.room(6*len(s)) || !sh.spend(len(s)>>4)) {
+func (e *expansion) changed(s string, change func(string) string) string {
+	if len(s) > 1<<12 && (!e.exec.room(6*len(s)) || !e.sh.spend(len(s)>>4)) {
 		return ""
 	}
 	s = change(s)
 	if len(s) > 1<<12 {
-		sh.hold(len(s))
+		e.exec.hold(len(s))
 	}
 	return s
 }
@@ -1150,8 +1150,8 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 }
 
 // substring cuts characters; false: the length leads before the start.
-func (sh *interp) substring(s string, off, size int64, have bool) (string, bool) {
-	n := int64(sh.runeCount(s))
+func (e *expansion) substring(s string, off, size int64, have bool) (string, bool) {
+	n := int64(e.variables.runeCount(s))
 	if off < 0 {
 		if off += n; off < 0 {
 			return "", true

@@ -237,8 +237,9 @@ func (p *tildePart) expand(f *fields, _ bool) {
 	f.quote(dir)
 }
 
-// wordBuffers holds the words of the commands that run.
-type wordBuffers struct {
+// expansion turns words into fields and texts. Each command that is being made has its fields at the end of stack, from
+// a base that it knows, and pops them when it has run. The parsed IFS is compared with the variable before each use.
+type expansion struct {
 	stack   []string
 	scratch []byte  // for output
 	fb      *fields // a builder of fields that is free, nil for none
@@ -246,35 +247,36 @@ type wordBuffers struct {
 
 	exec      *execution
 	variables *variables
+	sh        *interp // runs the substitutions, computes the arithmetic
 }
 
 // pop removes the words above base.
-func (w *wordBuffers) pop(base int) {
-	if len(w.stack)-base > 64 {
-		clear(w.stack[base:])
+func (e *expansion) pop(base int) {
+	if len(e.stack)-base > 64 {
+		clear(e.stack[base:])
 	}
-	w.stack = w.stack[:base]
+	e.stack = e.stack[:base]
 }
 
 // done gives back a builder that builder has returned.
-func (w *wordBuffers) done(f *fields) {
+func (e *expansion) done(f *fields) {
 	if cap(f.buf) > 1<<16 {
 		f.buf, f.pat = nil, nil
 	}
-	w.fb = f
+	e.fb = f
 }
 
 // builder returns a builder of fields that is free.
-func (sh *interp) builder() *fields {
-	if f := sh.fb; f != nil {
-		sh.fb = nil
+func (e *expansion) builder() *fields {
+	if f := e.fb; f != nil {
+		e.fb = nil
 		return f
 	}
-	return &fields{sh: sh}
+	return &fields{sh: e.sh}
 }
 
 // str expands a word to one string.
-func (sh *interp) str(w *word) string {
+func (e *expansion) str(w *word) string {
 	if w == nil {
 		return ""
 	}
@@ -282,124 +284,124 @@ func (sh *interp) str(w *word) string {
 		return w.lit
 	}
 	if w.simple != nil {
-		return w.simple.value(sh)
+		return w.simple.value(e.sh)
 	}
-	return sh.expandParts(w.parts, forText)
+	return e.expandParts(w.parts, forText)
 }
 
 // expandParts expands parts to one string.
-func (sh *interp) expandParts(parts []wpart, mode expandMode) string {
-	f := sh.builder()
+func (e *expansion) expandParts(parts []wpart, mode expandMode) string {
+	f := e.builder()
 	f.begin(mode)
 	for _, p := range parts {
 		p.expand(f, false)
-		if sh.ctl != ctlNone {
+		if e.exec.ctl != ctlNone {
 			break
 		}
 	}
 	s := f.text()
-	sh.done(f)
+	e.done(f)
 	return s
 }
 
 // patternText expands a word to a pattern.
-func (sh *interp) patternText(w *word) string { return sh.expandParts(w.parts, forPattern) }
+func (e *expansion) patternText(w *word) string { return e.expandParts(w.parts, forPattern) }
 
 // quotedText expands a word whose text stands in double quotes.
-func (sh *interp) quotedText(w *word) string {
-	f := sh.builder()
+func (e *expansion) quotedText(w *word) string {
+	f := e.builder()
 	f.begin(forText)
 	for _, p := range w.parts {
 		p.expand(f, true)
 	}
 	s := f.text()
-	sh.done(f)
+	e.done(f)
 	return s
 }
 
 // partText expands one part to a string.
-func (sh *interp) partText(p wpart) string {
+func (e *expansion) partText(p wpart) string {
 	if v, ok := p.(*varPart); ok {
-		return v.value(sh)
+		return v.value(e.sh)
 	}
-	f := sh.builder()
+	f := e.builder()
 	f.begin(forText)
 	p.expand(f, true)
 	s := f.text()
-	sh.done(f)
+	e.done(f)
 	return s
 }
 
 // fields expands a word to fields on the stack.
-func (sh *interp) fields(w *word) {
+func (e *expansion) fields(w *word) {
 	switch {
 	case w.constant:
-		sh.stack = append(sh.stack, w.lit)
-	case w.simple != nil && !sh.isRef(w.simple.slot):
-		sh.stack = append(sh.stack, w.simple.value(sh))
+		e.stack = append(e.stack, w.lit)
+	case w.simple != nil && !e.variables.isRef(w.simple.slot):
+		e.stack = append(e.stack, w.simple.value(e.sh))
 	case w.bare != nil:
-		sh.bareField(w.bare)
-	case w.braces && sh.opt&option.BraceExpand != 0:
-		sh.braceFields(nil, w.parts)
+		e.bareField(w.bare)
+	case w.braces && e.exec.opt&option.BraceExpand != 0:
+		e.braceFields(nil, w.parts)
 	case w.braces:
-		sh.partFields(w.plain)
+		e.partFields(w.plain)
 	default:
-		sh.partFields(w.parts)
+		e.partFields(w.parts)
 	}
 }
 
 // bareField expands $x alone, when it neither splits nor matches.
-func (sh *interp) bareField(v *varPart) {
-	s := v.value(sh)
-	cls := sh.separators()
+func (e *expansion) bareField(v *varPart) {
+	s := v.value(e.sh)
+	cls := e.separators()
 	if s == "" {
 		return
 	}
 	for i := range len(s) {
-		if c := s[i]; cls[c] != 0 || c == '*' || c == '?' || c == '[' || c == '\\' || c == '(' || sh.ifs.IsWide() {
-			f := sh.builder()
+		if c := s[i]; cls[c] != 0 || c == '*' || c == '?' || c == '[' || c == '\\' || c == '(' || e.ifs.IsWide() {
+			f := e.builder()
 			f.begin(forFields)
 			f.expanded(s)
 			f.end()
-			sh.done(f)
+			e.done(f)
 			return
 		}
 	}
-	sh.stack = append(sh.stack, s)
+	e.stack = append(e.stack, s)
 }
 
-func (sh *interp) partFields(parts []wpart) {
-	f := sh.builder()
+func (e *expansion) partFields(parts []wpart) {
+	f := e.builder()
 	f.begin(forFields)
 	for _, p := range parts {
 		p.expand(f, false)
-		if sh.ctl != ctlNone {
-			sh.done(f)
+		if e.exec.ctl != ctlNone {
+			e.done(f)
 			return
 		}
 	}
 	f.end()
-	sh.done(f)
+	e.done(f)
 }
 
 // expandText expands text made at run time: a subscript.
-func (sh *interp) expandText(s string) string {
+func (e *expansion) expandText(s string) string {
 	if !strings.ContainsAny(s, "$`\\'\"") {
 		return s
 	}
-	return sh.expandNested(sh.textWord(s), sh.str)
+	return e.expandNested(e.textWord(s), e.str)
 }
 
 // expandNested expands text that was made at run time: it may be the value of a variable that it names itself.
-func (sh *interp) expandNested(w *word, expand func(*word) string) string {
+func (e *expansion) expandNested(w *word, expand func(*word) string) string {
 	if w.constant {
 		return expand(w)
 	}
-	if !sh.tick() || !sh.deeper("expansion", w.levels) {
+	if !e.sh.tick() || !e.sh.deeper("expansion", w.levels) {
 		return ""
 	}
 	s := expand(w)
-	sh.shallower(w.levels)
+	e.exec.shallower(w.levels)
 	return s
 }
 
@@ -745,12 +747,12 @@ func (f *fields) between() {
 }
 
 // separators returns the class of each byte for splitting: see package ifs.
-func (w *wordBuffers) separators() *[256]uint8 {
-	s, ok := w.variables.value(slotIFS)
+func (e *expansion) separators() *[256]uint8 {
+	s, ok := e.variables.value(slotIFS)
 	if !ok {
 		s = ifs.Default
 	}
-	return w.ifs.Use(s)
+	return e.ifs.Use(s)
 }
 
 // ifsJoin returns the separator of values in "$*".
@@ -864,21 +866,21 @@ func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 }
 
 // tilde returns the directory that ~name stands for.
-func (sh *interp) tilde(name string) (string, bool) {
+func (e *expansion) tilde(name string) (string, bool) {
 	switch name {
 	case "":
-		if home, ok := sh.value(slotHOME); ok {
+		if home, ok := e.variables.value(slotHOME); ok {
 			return home, true
 		}
-		return sh.homeOf(int(sh.cred.UID))
+		return e.exec.homeOf(int(e.exec.cred.UID))
 	case "+":
-		return sh.get(slotPWD), true
+		return e.variables.get(slotPWD), true
 	case "-":
-		return sh.value(slotOLDPWD)
+		return e.variables.value(slotOLDPWD)
 	}
 	digits := strings.TrimLeft(name, "+-")
 	if n, err := strconv.Atoi(digits); err == nil {
-		list := sh.dirs()
+		list := e.sh.dirs()
 		if name[0] == '-' {
 			n = len(list) - 1 - n
 		}
@@ -887,7 +889,7 @@ func (sh *interp) tilde(name string) (string, bool) {
 		}
 		return "", false
 	}
-	return sh.home(name)
+	return e.exec.home(name)
 }
 
 // home returns a user's home directory from the machine's /etc/passwd.
@@ -1042,7 +1044,7 @@ func braceSequence(toks []braceToken) *brace.Sequence {
 }
 
 // braceFields expands the braces of rest, from the left, and then each word.
-func (sh *interp) braceFields(before, rest []wpart) {
+func (e *expansion) braceFields(before, rest []wpart) {
 	for i, p := range rest {
 		b, ok := p.(*bracePart)
 		if !ok {
@@ -1051,18 +1053,18 @@ func (sh *interp) braceFields(before, rest []wpart) {
 		before = append(slices.Clip(before), rest[:i]...)
 		rest = rest[i+1:]
 		if b.seq != nil {
-			sh.braceSequence(b.seq, before, rest)
+			e.braceSequence(b.seq, before, rest)
 			return
 		}
 		for _, alt := range b.alts {
-			sh.braceFields(before, append(slices.Clip(alt), rest...))
-			if !sh.spend(1) {
+			e.braceFields(before, append(slices.Clip(alt), rest...))
+			if !e.sh.spend(1) {
 				return
 			}
 		}
 		return
 	}
-	sh.partFields(bracedTilde(append(slices.Clip(before), rest...)))
+	e.partFields(bracedTilde(append(slices.Clip(before), rest...)))
 }
 
 // bracedTilde finds a tilde at the beginning of a word that braces have made.
@@ -1106,27 +1108,27 @@ func partsText(parts []wpart) string {
 }
 
 // braceSequence expands a word for each element of the sequence between the parts.
-func (sh *interp) braceSequence(s *brace.Sequence, before, rest []wpart) {
+func (e *expansion) braceSequence(s *brace.Sequence, before, rest []wpart) {
 	plain := len(before) == 0 && len(rest) == 0 && !s.HasChars()
 	for n, more := s.First(), true; more; n, more = s.Next(n) {
 		text := s.Text(n)
 		switch {
 		case plain:
-			sh.hold(16 + len(text))
-			sh.push(text)
+			e.exec.hold(16 + len(text))
+			e.push(text)
 		default:
 			if s.HasChars() && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
-				sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
-				sh.abort()
+				e.exec.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
+				e.exec.abort()
 				return
 			}
 			var item wpart = &litPart{text}
 			if s.HasChars() {
 				item = &quotedPart{text}
 			}
-			sh.braceFields(before, append([]wpart{item}, rest...))
+			e.braceFields(before, append([]wpart{item}, rest...))
 		}
-		if !sh.tick() {
+		if !e.sh.tick() {
 			return
 		}
 	}
