@@ -14,6 +14,11 @@ type arithmetic struct {
 	arithArgs  []arithArg  // the values of the expansions inside it
 	arithDepth int         // expressions around it
 	traceArith string      // what set -x shows before it
+
+	exec      *execution
+	variables *variables
+	expansion *expansion
+	sh        *interp // runs the assignments and substitutions of an expression
 }
 
 // arithFail notes the first error of an evaluation.
@@ -185,23 +190,23 @@ func (v *lvalue) set(sh *interp, n int64) int64 {
 }
 
 // intOf returns the variable as a number; its value may be an expression.
-func (sh *interp) intOf(slot int) int64 {
-	s, ok := sh.value(slot)
+func (a *arithmetic) intOf(slot int) int64 {
+	s, ok := a.variables.value(slot)
 	if !ok {
-		if sh.opt&option.NoUnset != 0 {
-			sh.unbound(sh.m.lib.symbols.name(slot))
-			sh.arithFail(&arithError{quiet: true})
+		if a.exec.opt&option.NoUnset != 0 {
+			a.exec.unbound(a.exec.m.lib.symbols.name(slot))
+			a.arithFail(&arithError{quiet: true})
 		}
 		return 0
 	}
 	if n, ok := plainInt(s); ok {
-		if c := sh.cell(slot); c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 {
+		if c := a.variables.cell(slot); c.epoch == a.variables.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 {
 			c.num = n
 			c.attr |= attrNum
 		}
 		return n
 	}
-	return sh.intText(s)
+	return a.intText(s)
 }
 
 // plainInt understands decimal numbers without leading zeros.
@@ -228,52 +233,52 @@ func plainInt(s string) (int64, bool) {
 }
 
 // intText evaluates text inside another evaluation.
-func (sh *interp) intText(s string) int64 {
+func (a *arithmetic) intText(s string) int64 {
 	if n, ok := plainInt(s); ok {
 		return n
 	}
 	if strings.TrimSpace(s) == "" {
 		return 0
 	}
-	if sh.arithDepth >= maxArithDepth {
-		sh.arithFail(&arithError{text: s, msg: "expression recursion level exceeded", token: s})
+	if a.arithDepth >= maxArithDepth {
+		a.arithFail(&arithError{text: s, msg: "expression recursion level exceeded", token: s})
 		return 0
 	}
-	if !sh.tick() {
-		sh.arithFail(&arithError{quiet: true})
+	if !a.sh.tick() {
+		a.arithFail(&arithError{quiet: true})
 		return 0
 	}
-	names := sh.m.lib.symbols.weight.Load()
-	if len(s) > lightText && (!sh.hold(arithWeight*len(s)) || !sh.spend(len(s)>>2)) {
-		sh.arithFail(&arithError{quiet: true})
+	names := a.exec.m.lib.symbols.weight.Load()
+	if len(s) > lightText && (!a.exec.hold(arithWeight*len(s)) || !a.sh.spend(len(s)>>2)) {
+		a.arithFail(&arithError{quiet: true})
 		return 0
 	}
-	x, err := sh.m.lib.arith(s)
-	sh.chargeNames(names)
+	x, err := a.exec.m.lib.arith(s)
+	a.exec.chargeNames(names)
 	if err != nil {
-		sh.arithFail(err)
+		a.arithFail(err)
 		return 0
 	}
-	sh.arithDepth++
-	args := sh.arithArgs
-	sh.arithArgs = nil
-	n := x(sh)
-	sh.arithArgs = args
-	sh.arithDepth--
+	a.arithDepth++
+	args := a.arithArgs
+	a.arithArgs = nil
+	n := x(a.sh)
+	a.arithArgs = args
+	a.arithDepth--
 	return n
 }
 
 // arithText evaluates text; false after an error, whose message is written.
-func (sh *interp) arithText(s string) (int64, bool) {
+func (a *arithmetic) arithText(s string) (int64, bool) {
 	if n, ok := plainInt(s); ok {
 		return n, true
 	}
-	before := sh.arithErr
-	sh.arithErr = nil
-	n := sh.intText(s)
-	err := sh.arithErr
-	sh.arithErr = before
-	return n, sh.reportArith(err)
+	before := a.arithErr
+	a.arithErr = nil
+	n := a.intText(s)
+	err := a.arithErr
+	a.arithErr = before
+	return n, a.exec.reportArith(err)
 }
 
 // reportArith writes the error of an evaluation; true when there is none.
@@ -370,25 +375,25 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 }
 
 // subscriptText evaluates a subscript that is text; an error ends the command around it.
-func (e *expansion) subscriptText(s string) (int64, bool) {
-	before := e.exec.builtinName
-	e.exec.builtinName = ""
-	n, ok := e.sh.arithText(e.expandText(s))
-	e.exec.builtinName = before
+func (a *arithmetic) subscriptText(s string) (int64, bool) {
+	before := a.exec.builtinName
+	a.exec.builtinName = ""
+	n, ok := a.arithText(a.expansion.expandText(s))
+	a.exec.builtinName = before
 	if !ok {
-		e.exec.arithAbort()
+		a.exec.arithAbort()
 	}
 	return n, ok
 }
 
 // evalIndex evaluates a subscript; an error ends the command around it.
-func (e *expansion) evalIndex(index *subscript) (int64, bool) {
-	before := e.exec.builtinName
-	e.exec.builtinName = ""
-	n, ok := index.code.eval(e.sh)
-	e.exec.builtinName = before
+func (a *arithmetic) evalIndex(index *subscript) (int64, bool) {
+	before := a.exec.builtinName
+	a.exec.builtinName = ""
+	n, ok := index.code.eval(a.sh)
+	a.exec.builtinName = before
 	if !ok {
-		e.exec.arithAbort()
+		a.exec.arithAbort()
 	}
 	return n, ok
 }

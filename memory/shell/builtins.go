@@ -207,13 +207,13 @@ func runHelpBuiltin(sh *interp, args []string) int {
 		return st
 	}
 	if len(rest) == 0 {
-		return sh.outString(sh.helpList())
+		return sh.outString(sh.m.helpList())
 	}
 	style := byte(0)
 	for _, f := range list {
 		style = f.c
 	}
-	topics := sh.topics()
+	topics := sh.m.topics()
 	var b strings.Builder
 	found := false
 	for _, name := range rest {
@@ -235,14 +235,14 @@ func runHelpBuiltin(sh *interp, args []string) int {
 }
 
 // helpList returns the output of help without a name.
-func (sh *interp) helpList() string {
+func (m *machine) helpList() string {
 	var b strings.Builder
 	b.WriteString("Commands of the shell itself; `help NAME' describes one of them.\n\n")
-	for _, t := range sh.builtinTopics() {
+	for _, t := range m.builtinTopics() {
 		b.WriteString(" " + t.usage + "\n")
 	}
 	b.WriteString("\nThese programs are there as well; `NAME --help' describes them.\n\n")
-	for _, c := range sh.m.list() {
+	for _, c := range m.list() {
 		usage, _, _ := strings.Cut(c.Usage, "\n")
 		b.WriteString(" " + strings.TrimRight(c.Name+" "+usage, " ") + "\n")
 		if c.Summary != "" {
@@ -256,11 +256,11 @@ func (sh *interp) helpList() string {
 }
 
 // builtinTopics describes the builtins, or the commands that replace them.
-func (sh *interp) builtinTopics() []topic {
+func (m *machine) builtinTopics() []topic {
 	var list []topic
 	for _, b := range builtinTable() {
 		t := topic{name: b.name, usage: strings.TrimSpace(b.usage), about: b.about}
-		if c := sh.m.replacement(b.name); c != nil && c.hasHelp() {
+		if c := m.replacement(b.name); c != nil && c.hasHelp() {
 			t = c.topic(b.name)
 		}
 		list = append(list, t)
@@ -269,11 +269,11 @@ func (sh *interp) builtinTopics() []topic {
 }
 
 // topics returns the topics of builtins, then of the programs that are not builtins.
-func (sh *interp) topics() []topic {
-	list := sh.builtinTopics()
+func (m *machine) topics() []topic {
+	list := m.builtinTopics()
 	var more []topic
-	for name, c := range sh.m.programs.Load().byName {
-		if sh.m.lib.builtins[name] == nil {
+	for name, c := range m.programs.Load().byName {
+		if m.lib.builtins[name] == nil {
 			more = append(more, c.topic(name))
 		}
 	}

@@ -20,10 +20,16 @@ type dynamic struct {
 	quiet bool // lists of variables do without
 }
 
+// computedState is what the values of computed variables depend on besides the state of other parts.
+type computedState struct {
+	rand  *random.Generator // for RANDOM; nil until the first use
+	start int64             // for SECONDS
+}
+
 // dynamics are the special variables. A set of nil ignores assignments.
 func dynamics() map[string]*dynamic {
 	return map[string]*dynamic{
-		"RANDOM":  {quiet: true, value: (*interp).random, set: (*interp).seed, attr: attrInteger},
+		"RANDOM":  {quiet: true, value: func(sh *interp) string { return sh.nextRandom(sh.m) }, set: (*interp).seedRandom, attr: attrInteger},
 		"SRANDOM": {quiet: true, value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
 		"SECONDS": {
 			quiet: true,
@@ -114,16 +120,17 @@ func (v *variables) assignDynamic(slot int, c *cell, s string, more bool) {
 	}
 }
 
-func (sh *interp) random() string {
-	if sh.rand == nil {
-		sh.rand = random.New(sh.m.newRand().Uint32())
+// nextRandom returns the next value of RANDOM; m seeds the generator when the script has not.
+func (s *computedState) nextRandom(m *machine) string {
+	if s.rand == nil {
+		s.rand = random.New(m.newRand().Uint32())
 	}
-	return strconv.Itoa(sh.rand.Next())
+	return strconv.Itoa(s.rand.Next())
 }
 
-func (sh *interp) seed(s string) {
-	n, _ := strconv.ParseInt(s, 10, 64)
-	sh.rand = random.New(uint32(n))
+func (s *computedState) seedRandom(text string) {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	s.rand = random.New(uint32(n))
 }
 
 func (sh *interp) commandText() string {

@@ -73,7 +73,7 @@ func (e *expansion) ignored(name string, list []*pattern.Pattern) bool {
 		return true
 	}
 	for _, p := range list {
-		if p.Match(work{e.sh}, name) && (strings.Count(p.Source(), "/") == strings.Count(name, "/")) {
+		if e.matches(p, name) && (strings.Count(p.Source(), "/") == strings.Count(name, "/")) {
 			return true
 		}
 	}
@@ -227,6 +227,9 @@ func orDot(dir string) string {
 	}
 	return dir
 }
+
+// matches reports whether the pattern matches the text; the work costs fuel.
+func (e *expansion) matches(p *pattern.Pattern, text string) bool { return p.Match(work{e.sh}, text) }
 
 // patternOf returns the compiled pattern of a text that was made at run time. If the memory does not suffice, the
 // command ends and the returned pattern matches only empty text.

@@ -14,9 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
@@ -32,14 +30,12 @@ type interp struct {
 	jobControl
 	commandNames
 	directories
+	commandHistory
+	computedState
 
 	before  forkState
 	options getopts.State
-	history history.List
-	rand    *random.Generator
-	start   int64 // for SECONDS
-
-	as asker
+	as      asker
 }
 
 // lastEpoch numbers processes across all machines, so that a cell belongs to one only.
@@ -63,11 +59,15 @@ func (sh *interp) connect() {
 	sh.variables.exec, sh.variables.eval = &sh.execution, sh
 	sh.functions.exec, sh.functions.variables = &sh.execution, &sh.variables
 	sh.expansion.exec, sh.expansion.variables, sh.expansion.sh = &sh.execution, &sh.variables, sh
+	sh.arithmetic.exec, sh.arithmetic.variables = &sh.execution, &sh.variables
+	sh.arithmetic.expansion, sh.arithmetic.sh = &sh.expansion, sh
 	sh.trapRun.exec, sh.trapRun.eval = &sh.execution, sh
 	sh.jobControl.exec, sh.jobControl.variables, sh.jobControl.trapRun = &sh.execution, &sh.variables, &sh.trapRun
 	sh.jobControl.signals = sh
 	sh.commandNames.exec, sh.commandNames.variables = &sh.execution, &sh.variables
 	sh.directories.exec, sh.directories.variables = &sh.execution, &sh.variables
+	sh.commandHistory.exec, sh.commandHistory.variables = &sh.execution, &sh.variables
+	sh.commandHistory.expansion, sh.commandHistory.trapRun = &sh.expansion, &sh.trapRun
 	sh.introduce()
 }
 
@@ -214,7 +214,7 @@ func newInterp(m *machine, o Options) *interp {
 		execution: execution{
 			m: m, ctx: m.life, opt: option.Default, shopt: shopt.Default, cred: o.Cred, umask: o.Umask, dir: o.Dir,
 		},
-		start: m.now().Unix(),
+		computedState: computedState{start: m.now().Unix()},
 	}
 	sh.epoch, sh.name, sh.fds = newEpoch(), o.Name, fd.NewTable()
 	if sh.name == "" {

@@ -280,10 +280,10 @@ func arithText(code *arithCode, b *strings.Builder, list []syntax.Part, compiled
 }
 
 // arithString evaluates to text.
-func (e *expansion) arithString(code *arithCode) (string, bool) {
-	n, ok := code.eval(e.sh)
+func (a *arithmetic) arithString(code *arithCode) (string, bool) {
+	n, ok := code.eval(a.sh)
 	if !ok {
-		e.exec.arithAbort()
+		a.exec.arithAbort()
 		return "", false
 	}
 	return strconv.FormatInt(n, 10), true
@@ -364,7 +364,7 @@ func (e *expansion) at(slot int, index *subscript) (string, bool) {
 		pl, _ := e.variables.follow(slot)
 		return e.variables.cell(pl.slot).assoc.At(e.str(index.key))
 	}
-	i, ok := e.evalIndex(index)
+	i, ok := e.sh.evalIndex(index)
 	if !ok {
 		return "", false
 	}

@@ -575,7 +575,7 @@ func (sh *interp) forProc(p *Proc) *interp {
 			m: sh.m, ctx: p.ctx, cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
 			opt: option.Default, shopt: shopt.Default,
 		},
-		start: sh.m.now().Unix(),
+		computedState: computedState{start: sh.m.now().Unix()},
 	}
 	c.p, c.epoch, c.fds, c.depth = sh.p, newEpoch(), fd.NewTable(), sh.depth
 	c.levels, c.paidLevels = sh.levels, sh.paidLevels
