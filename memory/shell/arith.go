@@ -14,11 +14,6 @@ type arithmetic struct {
 	arithArgs  []arithArg  // the values of the expansions inside it
 	arithDepth int         // expressions around it
 	traceArith string      // what set -x shows before it
-
-	exec      *execution
-	variables *variables
-	expansion *expansion
-	sh        *interp // runs the assignments and substitutions of an expression
 }
 
 // arithFail notes the first error of an evaluation.
@@ -190,23 +185,23 @@ func (v *lvalue) set(sh *interp, n int64) int64 {
 }
 
 // intOf returns the variable as a number; its value may be an expression.
-func (a *arithmetic) intOf(slot int) int64 {
-	s, ok := a.variables.value(slot)
+func (sh *interp) intOf(slot int) int64 {
+	s, ok := sh.value(slot)
 	if !ok {
-		if a.exec.opt&option.NoUnset != 0 {
-			a.exec.unbound(a.exec.m.lib.symbols.name(slot))
-			a.arithFail(&arithError{quiet: true})
+		if sh.opt&option.NoUnset != 0 {
+			sh.unbound(sh.m.lib.symbols.name(slot))
+			sh.arithFail(&arithError{quiet: true})
 		}
 		return 0
 	}
 	if n, ok := plainInt(s); ok {
-		if c := a.variables.cell(slot); c.epoch == a.variables.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 {
+		if c := sh.cell(slot); c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 {
 			c.num = n
 			c.attr |= attrNum
 		}
 		return n
 	}
-	return a.intText(s)
+	return sh.intText(s)
 }
 
 // plainInt understands decimal numbers without leading zeros.
@@ -233,52 +228,52 @@ func plainInt(s string) (int64, bool) {
 }
 
 // intText evaluates text inside another evaluation.
-func (a *arithmetic) intText(s string) int64 {
+func (sh *interp) intText(s string) int64 {
 	if n, ok := plainInt(s); ok {
 		return n
 	}
 	if strings.TrimSpace(s) == "" {
 		return 0
 	}
-	if a.arithDepth >= maxArithDepth {
-		a.arithFail(&arithError{text: s, msg: "expression recursion level exceeded", token: s})
+	if sh.arithDepth >= maxArithDepth {
+		sh.arithFail(&arithError{text: s, msg: "expression recursion level exceeded", token: s})
 		return 0
 	}
-	if !a.sh.tick() {
-		a.arithFail(&arithError{quiet: true})
+	if !sh.tick() {
+		sh.arithFail(&arithError{quiet: true})
 		return 0
 	}
-	names := a.exec.m.lib.symbols.weight.Load()
-	if len(s) > lightText && (!a.exec.hold(arithWeight*len(s)) || !a.sh.spend(len(s)>>2)) {
-		a.arithFail(&arithError{quiet: true})
+	names := sh.m.lib.symbols.weight.Load()
+	if len(s) > lightText && (!sh.hold(arithWeight*len(s)) || !sh.spend(len(s)>>2)) {
+		sh.arithFail(&arithError{quiet: true})
 		return 0
 	}
-	x, err := a.exec.m.lib.arith(s)
-	a.exec.chargeNames(names)
+	x, err := sh.m.lib.arith(s)
+	sh.chargeNames(names)
 	if err != nil {
-		a.arithFail(err)
+		sh.arithFail(err)
 		return 0
 	}
-	a.arithDepth++
-	args := a.arithArgs
-	a.arithArgs = nil
-	n := x(a.sh)
-	a.arithArgs = args
-	a.arithDepth--
+	sh.arithDepth++
+	args := sh.arithArgs
+	sh.arithArgs = nil
+	n := x(sh)
+	sh.arithArgs = args
+	sh.arithDepth--
 	return n
 }
 
 // arithText evaluates text; false after an error, whose message is written.
-func (a *arithmetic) arithText(s string) (int64, bool) {
+func (sh *interp) arithText(s string) (int64, bool) {
 	if n, ok := plainInt(s); ok {
 		return n, true
 	}
-	before := a.arithErr
-	a.arithErr = nil
-	n := a.intText(s)
-	err := a.arithErr
-	a.arithErr = before
-	return n, a.exec.reportArith(err)
+	before := sh.arithErr
+	sh.arithErr = nil
+	n := sh.intText(s)
+	err := sh.arithErr
+	sh.arithErr = before
+	return n, sh.reportArith(err)
 }
 
 // reportArith writes the error of an evaluation; true when there is none.
@@ -375,25 +370,25 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 }
 
 // subscriptText evaluates a subscript that is text; an error ends the command around it.
-func (a *arithmetic) subscriptText(s string) (int64, bool) {
-	before := a.exec.builtinName
-	a.exec.builtinName = ""
-	n, ok := a.arithText(a.expansion.expandText(s))
-	a.exec.builtinName = before
+func (sh *interp) subscriptText(s string) (int64, bool) {
+	before := sh.builtinName
+	sh.builtinName = ""
+	n, ok := sh.arithText(sh.expandText(s))
+	sh.builtinName = before
 	if !ok {
-		a.exec.arithAbort()
+		sh.arithAbort()
 	}
 	return n, ok
 }
 
 // evalIndex evaluates a subscript; an error ends the command around it.
-func (a *arithmetic) evalIndex(index *subscript) (int64, bool) {
-	before := a.exec.builtinName
-	a.exec.builtinName = ""
-	n, ok := index.code.eval(a.sh)
-	a.exec.builtinName = before
+func (sh *interp) evalIndex(index *subscript) (int64, bool) {
+	before := sh.builtinName
+	sh.builtinName = ""
+	n, ok := index.code.eval(sh)
+	sh.builtinName = before
 	if !ok {
-		a.exec.arithAbort()
+		sh.arithAbort()
 	}
 	return n, ok
 }
@@ -1050,3 +1045,6 @@ func (p *arithParser) postfix() expr {
 	p.fail("syntax error: operand expected")
 	return nil
 }
+
+// arithWeight is the size of a compiled expression in bytes per byte of its text.
+const arithWeight = 100

@@ -203,16 +203,16 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 }
 
 // elementIndex evaluates the subscript of an element, which sees the elements before it.
-func (a *arithmetic) elementIndex(slot int, index *subscript) (int64, bool) {
+func (sh *interp) elementIndex(slot int, index *subscript) (int64, bool) {
 	if strings.TrimSpace(index.text) == "" || index.all != 0 {
 		return 0, false
 	}
-	i, ok := a.evalIndex(index)
+	i, ok := sh.evalIndex(index)
 	if !ok {
 		return 0, false
 	}
 	if i < 0 {
-		i += a.variables.own(slot).arr.End()
+		i += sh.own(slot).arr.End()
 	}
 	return i, i >= 0
 }

@@ -9,13 +9,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// directories is the stack of directories, on top of the working directory of the execution. Its methods change both, and
-// the variables that show them.
+// directories is the stack of pushd and popd. The working directory, which the execution has, is on top of it.
 type directories struct {
 	dirStack []string // without the working directory
-
-	exec      *execution
-	variables *variables
 }
 
 // runCdBuiltin changes the directory.
@@ -103,21 +99,21 @@ func changeDirAlongPath(sh *interp, dir string, physical, show bool) int {
 }
 
 // tryDir makes dir the working directory.
-func (d *directories) tryDir(dir string, physical bool) error {
+func (sh *interp) tryDir(dir string, physical bool) error {
 	if dir == "" {
 		return syscall.ENOENT
 	}
 	full := dir
 	if dir[0] != '/' {
-		full = strings.TrimSuffix(d.exec.dir, "/") + "/" + dir
+		full = strings.TrimSuffix(sh.dir, "/") + "/" + dir
 	}
-	info, err := d.exec.m.fs.Stat(d.exec.cred, full)
+	info, err := sh.m.fs.Stat(sh.cred, full)
 	logical := cleanPath(full)
 	if err != nil {
 		// "cd .." from a directory that has been removed goes by its name.
-		if info, err = d.exec.m.fs.Stat(d.exec.cred, logical); err != nil || !strings.Contains(dir, "..") {
+		if info, err = sh.m.fs.Stat(sh.cred, logical); err != nil || !strings.Contains(dir, "..") {
 			if err == nil {
-				_, err = d.exec.m.fs.Stat(d.exec.cred, full)
+				_, err = sh.m.fs.Stat(sh.cred, full)
 			}
 			return err
 		}
@@ -125,40 +121,40 @@ func (d *directories) tryDir(dir string, physical bool) error {
 	if !info.Mode.IsDir() {
 		return syscall.ENOTDIR
 	}
-	if err := d.exec.m.fs.Access(d.exec.cred, full, 1); err != nil {
+	if err := sh.m.fs.Access(sh.cred, full, 1); err != nil {
 		return err
 	}
 	target := logical
 	if physical {
-		if target, err = d.exec.m.fs.Realpath(d.exec.cred, full); err != nil {
+		if target, err = sh.m.fs.Realpath(sh.cred, full); err != nil {
 			return err
 		}
-	} else if other, err := d.exec.m.fs.Stat(d.exec.cred, logical); err != nil || !other.Mode.IsDir() {
+	} else if other, err := sh.m.fs.Stat(sh.cred, logical); err != nil || !other.Mode.IsDir() {
 		// The directory does not exist by name; it exists when links are followed.
-		if target, err = d.exec.m.fs.Realpath(d.exec.cred, full); err != nil {
+		if target, err = sh.m.fs.Realpath(sh.cred, full); err != nil {
 			return err
 		}
 	}
-	d.changeDir(target, target, true)
+	sh.changeDir(target, target, true)
 	return nil
 }
 
 // changeDir records the new directory in PWD and OLDPWD.
-func (d *directories) changeDir(dir, pwd string, set bool) int {
+func (sh *interp) changeDir(dir, pwd string, set bool) int {
 	if set {
 		if strings.HasPrefix(dir, "/proc/") { // Names there mean something else to others, and later.
-			if at, err := d.exec.m.fs.Realpath(d.exec.cred, dir); err == nil {
+			if at, err := sh.m.fs.Realpath(sh.cred, dir); err == nil {
 				dir = at
 			}
 		}
-		d.exec.dir = dir
-		d.exec.showDir()
+		sh.dir = dir
+		sh.showDir()
 	} else {
-		pwd = d.exec.dir
+		pwd = sh.dir
 	}
-	old := d.variables.get(slotPWD)
-	d.variables.assignTo(place{slot: slotOLDPWD}, old, false)
-	d.variables.assignTo(place{slot: slotPWD}, pwd, false)
+	old := sh.get(slotPWD)
+	sh.assignTo(place{slot: slotOLDPWD}, old, false)
+	sh.assignTo(place{slot: slotPWD}, pwd, false)
 	return 0
 }
 
@@ -205,7 +201,7 @@ func runPwdBuiltin(sh *interp, args []string) int {
 }
 
 // dirs is the stack of directories, the current one first.
-func (d *directories) dirs() []string { return append([]string{d.exec.dir}, d.dirStack...) }
+func (sh *interp) dirs() []string { return append([]string{sh.dir}, sh.dirStack...) }
 
 // short writes a directory with ~ for HOME.
 func (v *variables) short(dir string) string {

@@ -513,17 +513,17 @@ func (v *variables) unaryTest(op byte, s string) bool {
 		return s == ""
 	case 'o':
 		b := option.ByName(s)
-		return b != 0 && v.exec.opt&b != 0
+		return b != 0 && v.sh.opt&b != 0
 	case 'v':
 		return v.isSetName(s)
 	case 'R':
-		slot := v.exec.m.lib.symbols.known(s)
+		slot := v.sh.m.lib.symbols.known(s)
 		return slot >= 0 && v.cell(slot) != nil && v.cell(slot).attr&attrRef != 0 && v.cell(slot).attr&attrSet != 0
 	case 't':
 		fd, ok := testInt(s)
-		return ok && v.exec.isTerminal(fd)
+		return ok && v.sh.isTerminal(fd)
 	}
-	return v.exec.fileTest(op, s)
+	return v.sh.fileTest(op, s)
 }
 
 // isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.
@@ -538,10 +538,10 @@ func (ex *execution) isTerminal(fd int64) bool {
 // isSetName is -v: a variable, an element, or a positional parameter.
 func (v *variables) isSetName(s string) bool {
 	if n, ok := plainInt(s); ok && n >= 0 {
-		return n == 0 || int(n) <= len(v.exec.params)
+		return n == 0 || int(n) <= len(v.sh.params)
 	}
 	base, sub, elem := splitSubscript(s)
-	slot := v.exec.m.lib.symbols.known(base)
+	slot := v.sh.m.lib.symbols.known(base)
 	if slot < 0 {
 		return false
 	}

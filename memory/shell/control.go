@@ -491,7 +491,7 @@ func (v *variables) assignLoop(slot int, s string) bool {
 	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 {
 		name, _, _ := splitSubscript(s)
 		if !isName(name) {
-			v.exec.errorf("`%s': not a valid identifier", s)
+			v.sh.errorf("`%s': not a valid identifier", s)
 			return false
 		}
 		return v.setText(v.own(slot), s)
@@ -503,8 +503,8 @@ func (v *variables) assignLoop(slot int, s string) bool {
 	if v.assign(slot, s) {
 		return true
 	}
-	if v.exec.ctl == ctlNone {
-		v.exec.abort()
+	if v.sh.ctl == ctlNone {
+		v.sh.abort()
 	}
 	return false
 }

@@ -94,17 +94,17 @@ func runExportBuiltin(sh *interp, args []string) int {
 	return d.run(args, rest)
 }
 
-func (t *functions) exportFunctions(names []string, on bool) int {
+func (sh *interp) exportFunctions(names []string, on bool) int {
 	st := 0
 	for _, n := range names {
-		f := t.namedFunction(n)
+		f := sh.namedFunction(n)
 		if f == nil {
-			st = t.exec.fail("%s: not a function", n)
+			st = sh.fail("%s: not a function", n)
 			continue
 		}
 		g := *f
 		g.export = on
-		t.setFunction(t.exec.slot(n), &g)
+		sh.setFunction(sh.slot(n), &g)
 	}
 	return st
 }
@@ -200,34 +200,37 @@ func (d *declaration) run(args, rest []string) int {
 	return st
 }
 
-// splitAssign cuts "name[sub]+=value".
-func splitAssign(s string) (name, sub, value string, elem, more, assigned bool) {
+// parseOperand cuts "name[sub]+=value"; slot and code are left out.
+func parseOperand(s string) operand {
+	var o operand
 	i := 0
 	for i < len(s) && isNameByte(s[i]) {
 		i++
 	}
-	name = s[:i]
+	o.name = s[:i]
 	if i < len(s) && s[i] == '[' {
 		if end := subscriptEnd(s, i); end > 0 {
-			sub, elem = s[i+1:end], true
+			o.sub, o.elem = s[i+1:end], true
 			i = end + 1
 		}
 	}
 	switch rest := s[i:]; {
 	case rest == "":
 	case rest[0] == '=':
-		value, assigned = rest[1:], true
+		o.value, o.assigned = rest[1:], true
 	case strings.HasPrefix(rest, "+="):
-		value, more, assigned = rest[2:], true, true
+		o.value, o.more, o.assigned = rest[2:], true, true
 	default:
-		name = s // not a name at all
+		o.name = s // not a name at all
 	}
-	return name, sub, value, elem, more, assigned
+	return o
 }
 
 // declareOne declares one operand; code is its compiled form when the script wrote it as an assignment.
 func (d *declaration) declareOne(arg string, code *assignCode) bool {
-	name, sub, value, elem, more, assigned := splitAssign(arg)
+	o := parseOperand(arg)
+	o.code = code
+	name, elem, assigned := o.name, o.elem, o.assigned
 	if d.isReadonly && !assigned && d.add != attrReadonly { // Without a value readonly makes no array.
 		r := *d
 		r.add = attrReadonly
@@ -241,8 +244,8 @@ func (d *declaration) declareOne(arg string, code *assignCode) bool {
 		d.sh.fail("`%s': not a valid identifier", arg)
 		return false
 	}
-	if elem && assigned && strings.TrimSpace(sub) == "" {
-		d.sh.errorf("%s[%s]: bad array subscript", name, sub)
+	if elem && assigned && strings.TrimSpace(o.sub) == "" {
+		d.sh.errorf("%s[%s]: bad array subscript", name, o.sub)
 		return false
 	}
 	slot := d.sh.slot(name)
@@ -254,11 +257,12 @@ func (d *declaration) declareOne(arg string, code *assignCode) bool {
 		if pl, ok := d.sh.follow(slot); ok && pl.slot != slot && !pl.elem {
 			slot = pl.slot
 		} else if ok && pl.elem && assigned {
-			return d.sh.assignTo(place{slot: slot}, value, more)
+			return d.sh.assignTo(place{slot: slot}, o.value, o.more)
 		}
 	}
 	if d.local {
-		if c := d.sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!d.sh.isLocal(slot) || d.add != 0 || assigned) && !d.sh.canHide(slot, c) {
+		c, isLocal := d.sh.cell(slot), d.sh.isLocal(slot)
+		if c != nil && c.attr&attrReadonly != 0 && (!isLocal || d.add != 0 || assigned) && !d.sh.canHide(slot, c) {
 			d.sh.fail("%s: readonly variable", name)
 			return false
 		}
@@ -270,7 +274,8 @@ func (d *declaration) declareOne(arg string, code *assignCode) bool {
 	}
 	restore := d.swapGlobal(slot)
 	defer restore()
-	return d.declareOperand(operand{name: name, slot: slot, sub: sub, value: value, elem: elem, more: more, assigned: assigned, code: code})
+	o.slot = slot
+	return d.declareOperand(o)
 }
 
 // canHide reports whether a local variable may hide the readonly one: one of a caller, not a global.
@@ -558,29 +563,29 @@ func printNamedVariables(sh *interp, names []string) int {
 			st = sh.fail("%s: not found", n)
 			continue
 		}
-		b.WriteString(sh.declareText(slot, c, false) + "\n")
+		b.WriteString(sh.declareText(slot, c) + "\n")
 	}
 	return max(st, sh.outString(b.String()))
 }
 
 // declareText is the declare command that makes the variable.
-func (v *variables) declareText(slot int, c *cell, quote bool) string {
+func (v *variables) declareText(slot int, c *cell) string {
 	letters := c.letters()
 	if letters == "" {
 		letters = "-"
 	}
-	s := "declare -" + letters + " " + v.exec.m.lib.symbols.name(slot)
-	if value, ok := v.valueText(c, quote); ok {
+	s := "declare -" + letters + " " + v.sh.m.lib.symbols.name(slot)
+	if value, ok := v.valueText(c); ok {
 		s += "=" + value
 	}
 	return s
 }
 
 // valueText is the value as declare -p shows it.
-func (v *variables) valueText(c *cell, _ bool) (string, bool) {
+func (v *variables) valueText(c *cell) (string, bool) {
 	switch {
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return v.listText(v.eval.computeList(c.dyn)), true
+		return v.listText(v.sh.computeList(c.dyn)), true
 	case c.attr&attrArray != 0:
 		if c.attr&attrSet == 0 {
 			return "", false
@@ -644,13 +649,13 @@ func (d *declaration) printVariables(want attr) int {
 				word = "readonly"
 			}
 			s := word + " " + n
-			if v, ok := d.sh.valueText(c, false); ok {
+			if v, ok := d.sh.valueText(c); ok {
 				s += "=" + v
 			}
 			b.WriteString(s + "\n")
 			continue
 		}
-		b.WriteString(d.sh.declareText(slot, c, false) + "\n")
+		b.WriteString(d.sh.declareText(slot, c) + "\n")
 	}
 	return d.sh.outString(b.String())
 }
@@ -660,7 +665,7 @@ func (v *variables) allNames() []string {
 	var list []string
 	for slot, c := range v.vars {
 		if c != nil && c.attr&^(attrLocal|attrTemp) != 0 && (c.attr&attrDynamic == 0 || !c.dyn.quiet) {
-			list = append(list, v.exec.m.lib.symbols.name(slot))
+			list = append(list, v.sh.m.lib.symbols.name(slot))
 		}
 	}
 	sortStrings(list)
@@ -674,7 +679,7 @@ func printAllVariables(sh *interp) int {
 		c := sh.cell(sh.m.lib.symbols.known(n))
 		switch {
 		case c.attr&(attrArray|attrAssoc) != 0, c.attr&attrDynamic != 0 && c.dyn.list != nil:
-			if v, ok := sh.valueText(c, false); ok {
+			if v, ok := sh.valueText(c); ok {
 				b.WriteString(n + "=" + v + "\n")
 			}
 		case c.isSet():
@@ -704,7 +709,7 @@ func printLocalVariables(sh *interp) int {
 		if c == nil || !c.visible() {
 			continue
 		}
-		b.WriteString(sh.declareText(sh.m.lib.symbols.known(n), c, false) + "\n")
+		b.WriteString(sh.declareText(sh.m.lib.symbols.known(n), c) + "\n")
 	}
 	return sh.outString(b.String())
 }
@@ -789,16 +794,16 @@ func unsetName(sh *interp, name string, want unsetting) bool {
 	return true
 }
 
-func (t *functions) unsetFunction(name string) bool {
-	f := t.namedFunction(name)
+func (sh *interp) unsetFunction(name string) bool {
+	f := sh.namedFunction(name)
 	if f == nil {
 		return true
 	}
 	if f.readonly {
-		t.exec.fail("%s: cannot unset: readonly function", name)
+		sh.fail("%s: cannot unset: readonly function", name)
 		return false
 	}
-	t.setFunction(t.exec.slot(name), nil)
+	sh.setFunction(sh.slot(name), nil)
 	return true
 }
 

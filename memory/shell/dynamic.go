@@ -29,7 +29,12 @@ type computedState struct {
 // dynamics are the special variables. A set of nil ignores assignments.
 func dynamics() map[string]*dynamic {
 	return map[string]*dynamic{
-		"RANDOM":  {quiet: true, value: func(sh *interp) string { return sh.nextRandom(sh.m) }, set: (*interp).seedRandom, attr: attrInteger},
+		"RANDOM": {
+			quiet: true,
+			value: func(sh *interp) string { return sh.nextRandom(sh.m) },
+			set:   (*interp).seedRandom,
+			attr:  attrInteger,
+		},
 		"SRANDOM": {quiet: true, value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
 		"SECONDS": {
 			quiet: true,
@@ -101,24 +106,6 @@ func (sh *interp) assignComputed(d *dynamic, s string) { d.set(sh, s) }
 
 // assignComputedAt passes a new element to a computed array.
 func (sh *interp) assignComputedAt(d *dynamic, i int64, s string) { d.setAt(sh, i, s) }
-
-// assignDynamic gives a computed variable a value.
-func (v *variables) assignDynamic(slot int, c *cell, s string, more bool) {
-	if more {
-		s = v.text(c) + s
-	}
-	if c.dyn.set != nil {
-		if c.dyn.attr&attrInteger != 0 {
-			n, _ := v.eval.arithText(s)
-			s = strconv.FormatInt(n, 10)
-		}
-		v.eval.assignComputed(c.dyn, s)
-		return
-	}
-	if c.dyn.list == nil && c.dyn.attr&attrReadonly != 0 {
-		v.readonlyError(slot)
-	}
-}
 
 // nextRandom returns the next value of RANDOM; m seeds the generator when the script has not.
 func (s *computedState) nextRandom(m *machine) string {

@@ -31,14 +31,11 @@ type function struct {
 // text is the definition as declare -f prints it.
 func (f *function) text() string { return syntax.FunctionText(f.src) }
 
-// functions holds the functions of a process, by slot of their name. A process that defines one while it shares the list
-// with another makes its own.
+// functions holds the functions of a process, by slot of their name. A process that defines one while it shares the
+// list with another makes its own.
 type functions struct {
 	funcs       []*function
 	funcsShared bool // funcs belongs to another process too
-
-	exec      *execution
-	variables *variables
 }
 
 // function returns the function in the slot, nil when there is none.
@@ -78,9 +75,9 @@ func (t *functions) sortedFuncs() []*function {
 // callStack holds the functions and sourced files that run, and their parameters.
 type callStack struct {
 	frames        []frame
-	framesShared  bool     // frames belongs to another process too
 	params        []string // $1 ...
 	paramsCharged int      // bytes of parameters that set has made for the running function
+	framesShared  bool     // frames belongs to another process too
 	setParams     bool     // the sourced file has set the parameters
 	loops         int      // loops around the command
 	depth         int      // calls, substitutions and evals around the command
@@ -189,18 +186,10 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 	}
 }
 
-// currentSource returns the file whose commands run, "" for -c.
-func (ex *execution) currentSource() string {
-	if n := len(ex.frames); n > 0 {
-		return ex.frames[n-1].source
-	}
-	return ex.script
-}
-
 // setFunction defines a function; nil removes it.
-func (t *functions) setFunction(slot int, f *function) {
-	t.exec.charge(f.weight() - t.variables.ownWeight(t.function(slot)))
-	t.define(slot, f)
+func (sh *interp) setFunction(slot int, f *function) {
+	sh.charge(f.weight() - sh.ownWeight(sh.function(slot)))
+	sh.define(slot, f)
 }
 
 // weight is about how many bytes a function keeps in memory.
@@ -280,41 +269,6 @@ func (sh *interp) deeper(what string, levels int) bool {
 	return sh.reserveStack(levels + callLevels)
 }
 
-// shallower undoes deeper.
-func (ex *execution) shallower(levels int) {
-	ex.depth--
-	ex.levels -= int32(levels + callLevels)
-}
-
-const (
-	callLevels = 4   // that a call takes besides those of its code
-	freeLevels = 64  // of a process that count as no memory
-	levelStack = 512 // bytes of stack that a level takes, about
-	levelBatch = 32  // levels that a process pays for at once
-)
-
-// reserveStack counts levels of constructs and charges for the stack that they take. The charge remains until the
-// process ends, as the stack does.
-func (ex *execution) reserveStack(levels int) bool {
-	ex.levels += int32(levels)
-	if ex.levels <= ex.paidLevels+freeLevels {
-		return true
-	}
-	n := ex.levels - ex.paidLevels - freeLevels + levelBatch
-	if !ex.charge(int(n) * levelStack) {
-		return false
-	}
-	ex.paidLevels += n
-	return true
-}
-
-func (ex *execution) stackName() string {
-	if n := len(ex.frames); n > 0 {
-		return ex.frames[n-1].name
-	}
-	return ex.name
-}
-
 // external runs a program and waits for it.
 func (sh *interp) external(args []string) int {
 	st := sh.program(args)
@@ -371,9 +325,9 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 	return 126
 }
 
-func (t *functions) namedFunction(name string) *function {
-	if slot := t.exec.m.lib.symbols.known(name); slot >= 0 {
-		return t.function(slot)
+func (sh *interp) namedFunction(name string) *function {
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot)
 	}
 	return nil
 }
@@ -382,26 +336,26 @@ func (t *functions) namedFunction(name string) *function {
 var binDirs = map[string]bool{"/bin": true, "/usr/bin": true}
 
 // findCommand returns the program that a name means: a registered one, or the path of a file.
-func (n *commandNames) findCommand(name string) (*Command, string, error) {
+func (sh *interp) findCommand(name string) (*Command, string, error) {
 	if strings.IndexByte(name, '/') >= 0 {
-		return n.exec.programAt(name)
+		return sh.programAt(name)
 	}
 	if name == "" {
 		return nil, "", syscall.ENOENT
 	}
-	path := n.variables.get(slotPATH)
-	n.hash.Use(path)
-	if h := n.hash.Lookup(name); h != nil {
-		n.hash.Hit(h, n.variables.epoch)
-		c, file, err := n.exec.programAt(h.Path)
+	path := sh.get(slotPATH)
+	sh.hash.Use(path)
+	if h := sh.hash.Lookup(name); h != nil {
+		sh.hash.Hit(h, sh.epoch)
+		c, file, err := sh.programAt(h.Path)
 		if err != nil {
 			err = &hashError{h.Path, err}
 		}
 		return c, file, err
 	}
-	c, file, err := n.exec.searchPath(name, path)
-	if err == nil && n.exec.opt&option.HashAll != 0 && !strings.HasPrefix(file, "./") {
-		n.setHash(name, file, 1)
+	c, file, err := sh.searchPath(name, path)
+	if err == nil && sh.opt&option.HashAll != 0 && !strings.HasPrefix(file, "./") {
+		sh.setHash(name, file, 1)
 	}
 	return c, file, err
 }

@@ -12,7 +12,7 @@ import (
 // glob appends the names that the pattern matches to the stack; when there are none it appends the
 // text, or nothing under nullglob; failglob leaves the command.
 func (e *expansion) glob(pat, text string) {
-	if !pattern.IsMagic(pat, e.exec.shopt&shopt.ExtGlob != 0) {
+	if !pattern.IsMagic(pat, e.sh.shopt&shopt.ExtGlob != 0) {
 		e.push(text)
 		return
 	}
@@ -20,10 +20,10 @@ func (e *expansion) glob(pat, text string) {
 	switch {
 	case len(names) > 0:
 		e.pushAll(names)
-	case e.exec.shopt&shopt.FailGlob != 0:
-		e.exec.errorf("no match: %s", text)
-		e.exec.abort()
-	case e.exec.shopt&shopt.NullGlob != 0:
+	case e.sh.shopt&shopt.FailGlob != 0:
+		e.sh.errorf("no match: %s", text)
+		e.sh.abort()
+	case e.sh.shopt&shopt.NullGlob != 0:
 	default:
 		e.push(text)
 	}
@@ -31,12 +31,12 @@ func (e *expansion) glob(pat, text string) {
 
 // globNames returns the sorted names that the pattern matches.
 func (e *expansion) globNames(pat string) []string {
-	g := &globber{sh: e.sh, flags: e.variables.patternFlags() | pattern.Pathname}
+	g := &globber{sh: e.sh, flags: e.sh.patternFlags() | pattern.Pathname}
 	ignore := e.globIgnore()
-	if e.exec.shopt&shopt.DotGlob != 0 || len(ignore) > 0 {
+	if e.sh.shopt&shopt.DotGlob != 0 || len(ignore) > 0 {
 		g.flags |= pattern.Dot
 	}
-	if e.exec.shopt&shopt.NoCaseGlob != 0 {
+	if e.sh.shopt&shopt.NoCaseGlob != 0 {
 		g.flags |= pattern.Fold
 	}
 	var dir strings.Builder
@@ -54,14 +54,14 @@ func (e *expansion) globNames(pat string) []string {
 
 // globIgnore returns the patterns of GLOBIGNORE.
 func (e *expansion) globIgnore() []*pattern.Pattern {
-	s, ok := e.variables.value(slotGLOBIGNORE)
+	s, ok := e.sh.value(slotGLOBIGNORE)
 	if !ok || s == "" {
 		return nil
 	}
 	var list []*pattern.Pattern
 	for _, one := range pattern.SplitColons(s) {
 		if one != "" {
-			list = append(list, e.patternOf(one, e.variables.patternFlags()))
+			list = append(list, e.patternOf(one, e.sh.patternFlags()))
 		}
 	}
 	return list
@@ -234,10 +234,10 @@ func (e *expansion) matches(p *pattern.Pattern, text string) bool { return p.Mat
 // patternOf returns the compiled pattern of a text that was made at run time. If the memory does not suffice, the
 // command ends and the returned pattern matches only empty text.
 func (e *expansion) patternOf(text string, f pattern.Flags) *pattern.Pattern {
-	if len(text) > lightText && (!e.exec.hold(patternWeight*len(text)) || !e.sh.spend(len(text)>>4)) {
+	if len(text) > lightText && (!e.sh.hold(patternWeight*len(text)) || !e.sh.spend(len(text)>>4)) {
 		return pattern.Literal("")
 	}
-	return e.exec.m.lib.pattern(text, f)
+	return e.sh.m.lib.pattern(text, f)
 }
 
 // patternWeight is about how many bytes of memory a byte of a pattern takes.

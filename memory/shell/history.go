@@ -63,47 +63,37 @@ func runHistoryBuiltin(sh *interp, args []string) int {
 	return sh.outString(b.String())
 }
 
-// commandHistory is the list of past commands, and the rules of the HIST variables for it.
-type commandHistory struct {
-	history history.List
-
-	exec      *execution
-	variables *variables
-	expansion *expansion
-	trapRun   *trapRun
-}
-
 // remember puts a command that has been read into the list, if there is one.
-func (h *commandHistory) remember(src string) {
-	h.history.Leave()
-	if h.exec.evals > 0 || h.exec.sourceLevel > 0 || h.trapRun.inTrap > 0 || len(h.exec.frames) > 0 || h.exec.subshell > 0 {
+func (sh *interp) remember(src string) {
+	sh.history.Leave()
+	if sh.evals > 0 || sh.sourceLevel > 0 || sh.inTrap > 0 || len(sh.frames) > 0 || sh.subshell > 0 {
 		return
 	}
 	line := history.JoinLines(strings.Trim(src, "\n"))
-	control := ":" + h.variables.get(slotHISTCONTROL) + ":"
+	control := ":" + sh.get(slotHISTCONTROL) + ":"
 	both := strings.Contains(control, ":ignoreboth:")
 	switch {
 	case strings.TrimSpace(line) == "":
 		return
 	case (both || strings.Contains(control, ":ignorespace:")) && line[0] == ' ':
 		return
-	case (both || strings.Contains(control, ":ignoredups:")) && h.history.Len() > 0 && h.history.Last() == line:
+	case (both || strings.Contains(control, ":ignoredups:")) && sh.history.Len() > 0 && sh.history.Last() == line:
 		return
-	case h.historyIgnores(line):
+	case sh.historyIgnores(line):
 		return
 	}
 	limit := history.MaxLen
-	if v, ok := plainInt(h.variables.namedValue("HISTSIZE")); ok && v >= 0 && v < history.MaxLen && h.variables.namedValue("HISTSIZE") != "" {
+	if v, ok := plainInt(sh.namedValue("HISTSIZE")); ok && v >= 0 && v < history.MaxLen && sh.namedValue("HISTSIZE") != "" {
 		limit = int(v)
 	}
-	h.exec.charge(len(line))
-	h.history.Add(line, strings.Contains(control, ":erasedups:"), limit)
+	sh.charge(len(line))
+	sh.history.Add(line, strings.Contains(control, ":erasedups:"), limit)
 }
 
 // historyIgnores reports whether HISTIGNORE names the line.
-func (h *commandHistory) historyIgnores(line string) bool {
-	for pat := range strings.SplitSeq(h.variables.namedValue("HISTIGNORE"), ":") {
-		if pat != "" && h.expansion.matches(h.expansion.patternOf(pat, h.variables.patternFlags()), line) {
+func (sh *interp) historyIgnores(line string) bool {
+	for pat := range strings.SplitSeq(sh.namedValue("HISTIGNORE"), ":") {
+		if pat != "" && sh.matches(sh.patternOf(pat, sh.patternFlags()), line) {
 			return true
 		}
 	}

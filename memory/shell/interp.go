@@ -3,23 +3,22 @@ package shell
 import (
 	"context"
 	"os"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. It consists
-// of parts, each with its own state; a function that needs several of them, or runs commands, is a method of interp.
+// interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. It
+// consists of parts, each with its own state; a method that needs several of them, or runs commands, is one of interp.
+// Forks are frequent, so the size of interp counts: it is 1400 bytes, the most that fit into a block of 1408.
 type interp struct {
 	execution
 	variables
@@ -30,12 +29,11 @@ type interp struct {
 	jobControl
 	commandNames
 	directories
-	commandHistory
 	computedState
 
 	before  forkState
+	history history.List
 	options getopts.State
-	as      asker
 }
 
 // lastEpoch numbers processes across all machines, so that a cell belongs to one only.
@@ -43,32 +41,11 @@ var lastEpoch atomic.Uint64 //nolint:gochecknoglobals // A counter; nothing depe
 
 func newEpoch() uint64 { return lastEpoch.Add(1) }
 
-// abs returns path as seen from the root.
-func (ex *execution) abs(path string) string {
-	switch {
-	case path == "" || path[0] == '/':
-		return path
-	case strings.HasSuffix(ex.dir, "/"):
-		return ex.dir + path
-	}
-	return ex.dir + "/" + path
-}
-
-// connect lets the parts of a new interpreter refer to each other.
+// connect lets the parts of a new interpreter refer to it, and gives it a /proc of its own. Each pointer makes a fork
+// slower while garbage is collected, so a part has at most one.
 func (sh *interp) connect() {
-	sh.variables.exec, sh.variables.eval = &sh.execution, sh
-	sh.functions.exec, sh.functions.variables = &sh.execution, &sh.variables
-	sh.expansion.exec, sh.expansion.variables, sh.expansion.sh = &sh.execution, &sh.variables, sh
-	sh.arithmetic.exec, sh.arithmetic.variables = &sh.execution, &sh.variables
-	sh.arithmetic.expansion, sh.arithmetic.sh = &sh.expansion, sh
-	sh.trapRun.exec, sh.trapRun.eval = &sh.execution, sh
-	sh.jobControl.exec, sh.jobControl.variables, sh.jobControl.trapRun = &sh.execution, &sh.variables, &sh.trapRun
-	sh.jobControl.signals = sh
-	sh.commandNames.exec, sh.commandNames.variables = &sh.execution, &sh.variables
-	sh.directories.exec, sh.directories.variables = &sh.execution, &sh.variables
-	sh.commandHistory.exec, sh.commandHistory.variables = &sh.execution, &sh.variables
-	sh.commandHistory.expansion, sh.commandHistory.trapRun = &sh.expansion, &sh.trapRun
-	sh.introduce()
+	sh.variables.sh, sh.expansion.sh, sh.trapRun.sh, sh.jobControl.sh = sh, sh, sh, sh
+	sh.cred.Proc = (*procReader)(sh)
 }
 
 // fork returns a process that begins as this one. While it runs on this goroutine the parent waits;
@@ -163,43 +140,14 @@ func (sh *interp) tickSlow() bool {
 	return sh.ctl == ctlNone
 }
 
-// fill takes a batch of fuel when there is none left.
-func (ex *execution) fill() {
-	if ex.gas >= 0 {
-		return
-	}
-	if err := ex.m.takeFuel(fuelBatch - ex.gas); err != nil {
-		ex.m.stop(err)
-	}
-	ex.gas = fuelBatch
-}
-
-// burn takes n units for work in the middle of which no trap runs: signals wait for the next command. False: leave.
-func (ex *execution) burn(n int) bool {
-	ex.gas -= n
-	ex.fill()
-	return ex.ctx.Err() == nil
-}
-
 // die leaves the process because its context has ended; traps do not run.
 func (t *trapRun) die(ctx context.Context) {
-	t.exec.status = 128 + int(syscall.SIGKILL)
+	t.sh.status = 128 + int(syscall.SIGKILL)
 	if s := process.KillSignal(context.Cause(ctx)); s != 0 {
-		t.exec.status, t.exec.signaled = 128+int(s), int(s)
+		t.sh.status, t.sh.signaled = 128+int(s), int(s)
 	}
-	t.exec.ctl, t.exec.exiting = ctlExit, true
+	t.sh.ctl, t.sh.exiting = ctlExit, true
 	t.traps.Clear()
-}
-
-// abort leaves the command at the top of the script, as bash does after errors of
-// expansions; a subshell ends.
-func (ex *execution) abort() {
-	ex.status = 1
-	if ex.subshell > 0 || ex.opt&option.ErrExit != 0 && ex.noErrExit == 0 {
-		ex.ctl = ctlExit
-	} else {
-		ex.ctl = ctlAbort
-	}
 }
 
 // Version is the bash whose behaviour this is.
@@ -278,100 +226,6 @@ func (sh *interp) importFunction(name, value string) {
 	}
 }
 
-// initVars sets the variables that a shell has from the start.
-func (v *variables) initVars(shlvl int) {
-	sym := v.exec.m.lib.symbols
-	set := func(name, value string, a attr) {
-		c := &cell{epoch: v.epoch, attr: a}
-		c.store(value)
-		v.put(sym.slot(name), c)
-	}
-	unset := func(name, value string) {
-		if c := v.cell(sym.slot(name)); c == nil {
-			set(name, value, 0)
-		}
-	}
-	set("IFS", " \t\n", 0)
-	unset("PS4", "+ ")
-	set("OPTIND", "1", 0)
-	set("OPTERR", "1", 0)
-	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	unset("TERM", "dumb")
-	if n, err := strconv.Atoi(v.get(slotSHLVL)); err == nil {
-		shlvl = n + 1
-	}
-	if v.exec.opt&option.Posix == 0 {
-		unset("SHELL", "/bin/bash")
-	}
-	set("SHLVL", strconv.Itoa(shlvl), attrExport)
-	set("BASH", "/bin/bash", 0)
-	set("BASH_VERSION", bashVersion, 0)
-	unset("HOSTNAME", v.exec.m.hostname)
-	unset("HOSTTYPE", "x86_64")
-	unset("OSTYPE", "linux-gnu")
-	unset("MACHTYPE", machineType)
-	set("UID", strconv.Itoa(int(v.exec.cred.UID)), attrReadonly|attrInteger)
-	set("EUID", strconv.Itoa(int(v.exec.cred.UID)), attrReadonly|attrInteger)
-	set("PPID", strconv.Itoa(v.exec.p.PPID), attrReadonly|attrInteger)
-	set("COMP_WORDBREAKS", " \t\n\"'><=;|&(:", 0)
-	v.initPWD(set)
-	v.put(sym.slot("BASH_VERSINFO"), &cell{
-		epoch: v.epoch, attr: attrArray | attrSet | attrReadonly,
-		arr: array.NewIndexed([]string{"5", "2", "15", "1", "release", machineType}, v.epoch),
-	})
-	for _, d := range v.exec.m.lib.dynamics {
-		if c := v.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {
-			if d.slot == slotSHELLOPTS || d.slot == slotBASHOPTS {
-				v.inheritOptions(d, c.str)
-			}
-			continue
-		}
-		v.put(d.slot, d.cell)
-	}
-}
-
-// inheritOptions turns on the options in SHELLOPTS or BASHOPTS of the environment.
-func (v *variables) inheritOptions(d dynamicCell, list string) {
-	for name := range strings.SplitSeq(list, ":") {
-		if d.slot == slotSHELLOPTS {
-			v.exec.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
-		} else {
-			v.exec.shopt |= shopt.ByName(name)
-		}
-	}
-	c := *d.cell
-	c.epoch = v.epoch
-	c.attr |= attrExport
-	v.put(d.slot, &c)
-}
-
-// setCommandString sets BASH_EXECUTION_STRING to the script of -c.
-func (v *variables) setCommandString(text string) {
-	c := &cell{epoch: v.epoch}
-	c.store(text)
-	v.put(slotExecutionString, c)
-}
-
-// initPWD takes the directory's name from the environment when it is right.
-func (v *variables) initPWD(set func(string, string, attr)) {
-	pwd := v.get(slotPWD)
-	named := false
-	if pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd {
-		a, err1 := v.exec.m.fs.Stat(v.exec.cred, pwd)
-		b, err2 := v.exec.m.fs.Stat(v.exec.cred, v.exec.dir)
-		named = err1 == nil && err2 == nil && a.Ino == b.Ino
-	}
-	if named {
-		v.exec.dir = pwd
-	} else if real, err := v.exec.m.fs.Realpath(v.exec.cred, v.exec.dir); err == nil {
-		v.exec.dir = real
-	}
-	set("PWD", v.exec.dir, attrExport)
-	if c := v.cell(slotOLDPWD); c == nil {
-		v.put(slotOLDPWD, &cell{epoch: v.epoch, attr: attrExport})
-	}
-}
-
 // settle makes a forked process the first one of another machine.
 func (sh *interp) settle(m *machine) {
 	sh.m = m
@@ -389,28 +243,16 @@ func (sh *interp) settle(m *machine) {
 	sh.fb = nil
 }
 
-// lookupEnv returns an exported variable.
-func (v *variables) lookupEnv(name string) (string, bool) {
-	slot := v.exec.m.lib.symbols.known(name)
-	if slot < 0 {
-		return "", false
-	}
-	if c := v.cell(slot); c != nil && c.attr&attrExport != 0 && c.attr&(attrArray|attrAssoc) == 0 && c.isSet() {
-		return v.text(c), true
-	}
-	return "", false
-}
-
 // environ returns the exported variables and functions.
-func (t *functions) environ() []string {
+func (sh *interp) environ() []string {
 	var list []string
-	for slot, c := range t.variables.vars {
+	for slot, c := range sh.vars {
 		if c == nil || c.attr&attrExport == 0 || c.attr&(attrArray|attrAssoc) != 0 || !c.isSet() {
 			continue
 		}
-		list = append(list, t.exec.m.lib.symbols.name(slot)+"="+t.variables.text(c))
+		list = append(list, sh.m.lib.symbols.name(slot)+"="+sh.text(c))
 	}
-	for _, f := range t.funcs {
+	for _, f := range sh.funcs {
 		if f != nil && f.export {
 			text := f.text()
 			if i := strings.Index(text, "()"); i >= 0 {
@@ -432,4 +274,18 @@ func (ex *execution) readSmall(name string) string {
 	buf := make([]byte, 64<<10)
 	n, _ := f.Read(buf)
 	return string(buf[:n])
+}
+
+// bequeath settles whose memory a forked process has: a child that its parent waits for
+// sees the parent's memory; a concurrent one retains it when the parent changes it, so that it
+// counts for both.
+func (sh *interp) bequeath(c *interp, beside bool) {
+	c.paramsCharged = 0
+	if beside {
+		c.memory, c.birth = sh.memory.Concurrent(int(sh.paidLevels)*levelStack), 0
+		c.levels, c.paidLevels = 0, 0           // It has its own stack.
+		sh.m.bytes.Add(int64(c.memory.Taken())) // The caller that starts the process checks the limit.
+		return
+	}
+	c.memory, c.birth = sh.memory.Child(), c.epoch
 }

@@ -18,26 +18,17 @@ import (
 type jobControl struct {
 	jobs *job.Table
 
-	exec      *execution
-	variables *variables
-	trapRun   *trapRun
-	signals   signalTaker // the interpreter
-}
-
-// signalTaker is what waiting for a job asks of the interpreter: to run the traps of the signals that have come.
-type signalTaker interface {
-	takeSignals()
-	tickSlow() bool
+	sh *interp // waits, and handles signals
 }
 
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
 func (c *jobControl) reap(j *job.Job) {
 	if !j.Waited && j.HasEnded() && j.ID > 0 {
 		switch sig := j.Process.Signal; {
-		case c.exec.isMonitoring() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
-			c.exec.errorRaw(j.Line(c.jobsOf().Live(), false))
+		case c.sh.isMonitoring() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
+			c.sh.errorRaw(j.Line(c.jobsOf().Live(), false))
 		case sig != 0:
-			c.exec.reportSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
+			c.sh.reportSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
 		}
 	}
 	j.Waited = true
@@ -47,12 +38,12 @@ func (c *jobControl) reap(j *job.Job) {
 	}
 	j.Coprocess = nil
 	for i, fd := range coprocess.Descriptors {
-		if c.exec.fds.Get(fd) == coprocess.Ends[i] {
-			_ = c.exec.setFd(fd, nil)
+		if c.sh.fds.Get(fd) == coprocess.Ends[i] {
+			_ = c.sh.setFd(fd, nil)
 		}
 	}
-	c.variables.unsetVar(coprocess.Slot)
-	c.variables.unsetVar(coprocess.PIDSlot)
+	c.sh.unsetVar(coprocess.Slot)
+	c.sh.unsetVar(coprocess.PIDSlot)
 }
 
 // listsJobs reports whether a command is just jobs: in a pipeline or substitution it lists the parent's.
@@ -101,29 +92,29 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 func (c *jobControl) waitFor(p *process.Process) (st int, interrupted bool) {
 	for {
 		changes := (<-chan struct{})(p.Done)
-		if c.exec.isMonitoring() {
-			changes = c.exec.m.table.Changes()
+		if c.sh.isMonitoring() {
+			changes = c.sh.m.table.Changes()
 		}
-		if c.exec.opt&option.Posix != 0 && c.exec.p.Handled.Load()&c.exec.p.Pending.Load()&(1<<signal.CHLD) != 0 {
+		if c.sh.opt&option.Posix != 0 && c.sh.p.Handled.Load()&c.sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
 			return 128 + c.taken(1<<signal.CHLD), true
 		}
 		select {
 		case <-p.Done:
-			if c.exec.isMonitoring() { // The report on the job comes after the trap.
-				c.trapRun.takeChildren()
+			if c.sh.isMonitoring() { // The report on the job comes after the trap.
+				c.sh.takeChildren()
 			}
 			return p.Status, false
 		default:
 		}
-		if c.exec.isMonitoring() && p.IsStopped() {
+		if c.sh.isMonitoring() && p.IsStopped() {
 			c.reportJobs()
 			return 128 + signal.STOP, true
 		}
 		if sig := c.block(changes); sig != 0 {
 			return 128 + sig, true
 		}
-		if c.exec.ctl != ctlNone {
-			return c.exec.status, true
+		if c.sh.ctl != ctlNone {
+			return c.sh.status, true
 		}
 	}
 }
@@ -132,24 +123,24 @@ func (c *jobControl) waitFor(p *process.Process) (st int, interrupted bool) {
 // number it returns after the trap has run.
 func (c *jobControl) block(done <-chan struct{}) (signal int) {
 	wake := make(chan struct{}, 1)
-	c.exec.p.Wake.Store(&wake)
-	defer c.exec.p.Wake.Store(nil)
-	if bits := c.exec.p.Pending.Load(); bits != 0 {
+	c.sh.p.Wake.Store(&wake)
+	defer c.sh.p.Wake.Store(nil)
+	if bits := c.sh.p.Pending.Load(); bits != 0 {
 		return c.taken(bits)
 	}
 	select {
 	case <-done:
 	case <-wake:
-		return c.taken(c.exec.p.Pending.Load())
-	case <-c.exec.ctx.Done():
-		c.signals.tickSlow()
+		return c.taken(c.sh.p.Pending.Load())
+	case <-c.sh.ctx.Done():
+		c.sh.tickSlow()
 	}
 	return 0
 }
 
 // taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
 func (c *jobControl) taken(bits uint64) int {
-	if c.exec.opt&option.Posix == 0 {
+	if c.sh.opt&option.Posix == 0 {
 		bits &^= 1 << signal.CHLD
 	}
 	first := 0
@@ -158,7 +149,7 @@ func (c *jobControl) taken(bits uint64) int {
 			first = n
 		}
 	}
-	c.signals.takeSignals()
+	c.sh.takeSignals()
 	return first
 }
 
@@ -240,7 +231,7 @@ func (c *jobControl) jobArg(args []string) *job.Job {
 		if len(args) == 0 {
 			spec = "current"
 		}
-		c.exec.fail("%s: %s", spec, msg)
+		c.sh.fail("%s: %s", spec, msg)
 	}
 	return j
 }
@@ -357,15 +348,15 @@ func runWaitBuiltin(sh *interp, args []string) int {
 
 func (c *jobControl) waitOne(spec, name string) int {
 	if !strings.HasPrefix(spec, "%") && !isDigits(spec) {
-		c.exec.fail("`%s': not a pid or valid job spec", spec)
+		c.sh.fail("`%s': not a pid or valid job spec", spec)
 		return 1
 	}
 	j, msg := c.jobsOf().Find(spec)
 	if j == nil {
 		if isDigits(spec) {
-			c.exec.fail("pid %s is not a child of this shell", spec)
+			c.sh.fail("pid %s is not a child of this shell", spec)
 		} else {
-			c.exec.fail("%s: %s", spec, msg)
+			c.sh.fail("%s: %s", spec, msg)
 		}
 		return 127
 	}
@@ -375,7 +366,7 @@ func (c *jobControl) waitOne(spec, name string) int {
 	}
 	c.reap(j)
 	if name != "" {
-		c.variables.assignNamed(name, strconv.Itoa(j.Process.PID))
+		c.sh.assignNamed(name, strconv.Itoa(j.Process.PID))
 	}
 	return st
 }
@@ -384,7 +375,7 @@ func (c *jobControl) waitOne(spec, name string) int {
 func (c *jobControl) waitAllJobs() int {
 	t := c.jobsOf()
 	for _, j := range t.All() {
-		if j.ID == 0 && j.Process.PID != c.exec.lastBg {
+		if j.ID == 0 && j.Process.PID != c.sh.lastBg {
 			continue // Of process substitutions only the last counts.
 		}
 		if st, interrupted := c.waitFor(j.Process); interrupted {
@@ -408,19 +399,19 @@ func (c *jobControl) waitNext(specs []string, name string) int {
 		if j, _ := c.jobsOf().Find(s); j != nil && !j.IsDone() {
 			jobs = append(jobs, j)
 		} else {
-			c.exec.fail("%s: no such job", s)
+			c.sh.fail("%s: no such job", s)
 		}
 	}
 	if len(jobs) == 0 {
 		return 127
 	}
 	for {
-		changes := c.exec.m.table.Changes()
+		changes := c.sh.m.table.Changes()
 		for _, j := range jobs {
 			if j.HasEnded() {
 				c.reap(j)
 				if name != "" {
-					c.variables.assignNamed(name, strconv.Itoa(j.Process.PID))
+					c.sh.assignNamed(name, strconv.Itoa(j.Process.PID))
 				}
 				return j.Process.Status
 			}
@@ -428,8 +419,8 @@ func (c *jobControl) waitNext(specs []string, name string) int {
 		if sig := c.block(changes); sig != 0 {
 			return 128 + sig
 		}
-		if c.exec.ctl != ctlNone {
-			return c.exec.status
+		if c.sh.ctl != ctlNone {
+			return c.sh.status
 		}
 	}
 }
@@ -492,7 +483,7 @@ func (c *jobControl) killOne(spec string, sig int) bool {
 	if strings.HasPrefix(spec, "%") {
 		j, msg := c.jobsOf().Find(spec)
 		if j == nil {
-			c.exec.fail("%s: %s", spec, msg)
+			c.sh.fail("%s: %s", spec, msg)
 			return false
 		}
 		j.Process.Send(sig)
@@ -500,10 +491,10 @@ func (c *jobControl) killOne(spec string, sig int) bool {
 	}
 	pid, err := strconv.Atoi(spec)
 	if err != nil {
-		c.exec.fail("%s: arguments must be process or job IDs", spec)
+		c.sh.fail("%s: arguments must be process or job IDs", spec)
 		return false
 	}
-	if c.exec.m.table.Kill(c.exec.p, pid, sig) {
+	if c.sh.m.table.Kill(c.sh.p, pid, sig) {
 		return true
 	}
 	if pid > 0 {
@@ -512,7 +503,7 @@ func (c *jobControl) killOne(spec string, sig int) bool {
 			return true // It has ended, and the shell has not seen that yet.
 		}
 	}
-	c.exec.errorf("%s: (%s) - No such process", c.exec.builtinName, spec)
+	c.sh.errorf("%s: (%s) - No such process", c.sh.builtinName, spec)
 	return false
 }
 
@@ -548,39 +539,39 @@ func listSignals(sh *interp, specs []string) int {
 // foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
 // are forgotten.
 func (c *jobControl) foreground(n int) {
-	if c.jobs != nil && c.exec.opt&option.Interactive == 0 {
+	if c.jobs != nil && c.sh.opt&option.Interactive == 0 {
 		for _, j := range c.jobsOf().Live() {
 			if j.HasEnded() && j.Coprocess == nil {
 				c.reap(j)
 			}
 		}
 	}
-	c.trapRun.waited(n)
+	c.sh.waited(n)
 }
 
 // waited notes that n processes of this one have ended. A child that ends while the trap runs counts with the next
 // one; while the words of a command are made, before the next command.
 func (t *trapRun) waited(n int) {
-	if !t.exec.ownProcess || t.traps.IsUnused() {
+	if !t.sh.ownProcess || t.traps.IsUnused() {
 		return
 	}
 	if t.inChildTrap {
 		t.childrenLater += int64(n)
 		return
 	}
-	if t.exec.inWords == 0 {
-		t.exec.p.ChildEnded(n)
+	if t.sh.inWords == 0 {
+		t.sh.p.ChildEnded(n)
 		return
 	}
-	before := t.exec.p.Attention.Load()
-	t.exec.p.ChildEnded(n)
-	t.exec.p.Attention.Store(before)
+	before := t.sh.p.Attention.Load()
+	t.sh.p.ChildEnded(n)
+	t.sh.p.Attention.Store(before)
 }
 
 // noticeSignals lets the next command see that children have ended while the words of the last one were made.
 func (t *trapRun) noticeSignals() {
-	if !t.traps.IsUnused() && t.exec.p.Pending.Load() != 0 {
-		t.exec.p.Attention.Store(true)
+	if !t.traps.IsUnused() && t.sh.p.Pending.Load() != 0 {
+		t.sh.p.Attention.Store(true)
 	}
 }
 
@@ -590,15 +581,15 @@ func (t *trapRun) runChildTrap() {
 		return
 	}
 	t.inChildTrap = true
-	status := t.exec.status
+	status := t.sh.status
 	n := t.childrenLater
 	t.childrenLater = 0
-	for n += t.exec.p.Children.Swap(0); n > 0 && t.exec.ctl == ctlNone; n += t.exec.p.Children.Swap(0) {
+	for n += t.sh.p.Children.Swap(0); n > 0 && t.sh.ctl == ctlNone; n += t.sh.p.Children.Swap(0) {
 		t.runTrap(signal.CHLD)
 		n--
 	}
-	if t.exec.ctl == ctlExit { // An exit in it does not give the shell its status.
-		t.exec.status = status
+	if t.sh.ctl == ctlExit { // An exit in it does not give the shell its status.
+		t.sh.status = status
 	}
 	t.inChildTrap = false
 }
@@ -606,7 +597,8 @@ func (t *trapRun) runChildTrap() {
 // takeChildren runs the trap of SIGCHLD for the children that have ended.
 func (t *trapRun) takeChildren() {
 	const bit = 1 << signal.CHLD
-	if t.exec.ownProcess && t.exec.ctl == ctlNone && t.exec.p.Handled.Load()&bit != 0 && t.exec.p.Pending.And(^uint64(bit))&bit != 0 {
+	p := t.sh.p
+	if t.sh.ownProcess && t.sh.ctl == ctlNone && p.Handled.Load()&bit != 0 && p.Pending.And(^uint64(bit))&bit != 0 {
 		t.runChildTrap()
 	}
 }
@@ -618,7 +610,7 @@ func (ex *execution) isMonitoring() bool {
 
 // reportJobs reports jobs that have ended or stopped, under set -m.
 func (c *jobControl) reportJobs() {
-	if !c.exec.isMonitoring() || c.jobs == nil {
+	if !c.sh.isMonitoring() || c.jobs == nil {
 		return
 	}
 	for _, j := range c.jobsOf().Live() {
@@ -629,7 +621,7 @@ func (c *jobControl) reportJobs() {
 			j.StopReported = false
 		case !j.StopReported:
 			j.StopReported = true
-			c.exec.errorRaw("\n" + j.Line(c.jobsOf().Live(), false))
+			c.sh.errorRaw("\n" + j.Line(c.jobsOf().Live(), false))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -240,7 +242,7 @@ func (l *library) compileText(parsed *syntax.Word) *word {
 // textWord returns the compiled word of a text that is expanded as in double quotes, with quotes
 // counting: a subscript, a prompt.
 func (e *expansion) textWord(s string) *word {
-	l := e.exec.m.lib
+	l := e.sh.m.lib
 	l.mu.Lock()
 	w := l.words[s]
 	l.mu.Unlock()
@@ -254,7 +256,7 @@ func (e *expansion) textWord(s string) *word {
 	} else {
 		w = l.compileText(parsed)
 	}
-	e.exec.chargeNames(names)
+	e.sh.chargeNames(names)
 	if len(s) < 256 {
 		l.mu.Lock()
 		if len(l.words) >= maxCached {
@@ -393,7 +395,7 @@ func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
 
 // matchRegex matches s with an extended regular expression and returns the groups, the whole first.
 func (e *expansion) matchRegex(text, s string) (groups []string, ok bool, err error) {
-	re, err := e.exec.m.lib.regexp(regexKey{text, e.exec.shopt&shopt.NoCaseMatch != 0})
+	re, err := e.sh.m.lib.regexp(regexKey{text, e.sh.shopt&shopt.NoCaseMatch != 0})
 	if err != nil {
 		return nil, false, err
 	}
@@ -442,4 +444,34 @@ func AddDevices(f *vfs.FS) error {
 		}
 	}
 	return nil
+}
+
+// What a Run may have met, besides ErrFuel: see Result.Limit.
+var (
+	ErrMemory    = errors.New("limit of memory reached")
+	ErrProcesses = errors.New("limit of processes reached")
+	ErrDepth     = errors.New("limit of depth reached")
+	ErrSource    = errors.New("limit of a script's length reached")
+)
+
+// meet notes that the run has met a limit; the first one counts.
+func (m *machine) meet(limit error) { m.met.CompareAndSwap(nil, &limit) }
+
+// graceBytes is the memory that a run may use when the memory is full at its start: enough to unset variables.
+const graceBytes = 1 << 20
+
+// take counts n more bytes, or fewer when n is negative. False: there are not as many,
+// and nothing has been counted.
+func (m *machine) take(n int) bool {
+	if total := m.bytes.Add(int64(n)); n > 0 && total > m.most.Load() {
+		m.bytes.Add(-int64(n))
+		m.meet(ErrMemory)
+		return false
+	}
+	return true
+}
+
+// rlimits returns the limits of the machine that ulimit shows.
+func (m *machine) rlimits() rlimit.Machine {
+	return rlimit.Machine{Files: m.limits.Files, Processes: m.limits.Processes}
 }

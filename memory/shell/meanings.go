@@ -23,9 +23,6 @@ type commandNames struct {
 	hash     pathcache.Cache
 	disabled map[string]bool   // builtins that enable -n has turned off; never changed, only replaced
 	specs    map[string]string // of complete
-
-	exec      *execution
-	variables *variables
 }
 
 // meaning is one of the things that a name can mean.
@@ -76,23 +73,23 @@ func (sh *interp) meanings(name string, s search) []meaning {
 }
 
 // allPaths returns where programs of the name are.
-func (n *commandNames) allPaths(name string) []string {
+func (sh *interp) allPaths(name string) []string {
 	if name == "" {
 		return nil
 	}
 	if strings.Contains(name, "/") {
-		if _, p, err := n.exec.programAt(name); err == nil {
+		if _, p, err := sh.programAt(name); err == nil {
 			return []string{p}
 		}
 		return nil
 	}
 	var list []string
-	for dir := range strings.SplitSeq(n.variables.get(slotPATH), ":") {
+	for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 		clean := strings.TrimRight(dir, "/")
 		if dir == "" {
 			clean = "."
 		}
-		if c, p, err := n.exec.programAt(clean + "/" + name); err == nil {
+		if c, p, err := sh.programAt(clean + "/" + name); err == nil {
 			// Of the directories where registered commands appear, one is enough.
 			if c != nil && len(list) > 0 {
 				continue
@@ -337,12 +334,12 @@ func runHashBuiltin(sh *interp, args []string) int {
 }
 
 // setHash enters the path of a program into the cache; an empty path removes the program.
-func (n *commandNames) setHash(name, path string, hits int) {
-	n.hash.SetPath(n.variables.get(slotPATH))
+func (sh *interp) setHash(name, path string, hits int) {
+	sh.hash.SetPath(sh.get(slotPATH))
 	if path == "" {
-		n.hash.Delete(name, n.variables.epoch)
-	} else if len(path) < lightText || n.exec.keep(name, path) {
-		n.hash.Set(name, pathcache.Entry{Path: path, Hits: hits}, n.variables.epoch)
+		sh.hash.Delete(name, sh.epoch)
+	} else if len(path) < lightText || sh.keep(name, path) {
+		sh.hash.Set(name, pathcache.Entry{Path: path, Hits: hits}, sh.epoch)
 	}
 }
 

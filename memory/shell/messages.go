@@ -120,14 +120,14 @@ func (sh *interp) xtrace(s string) {
 
 // tracePrefix expands PS4; its first character is repeated for each level of evaluation.
 func (e *expansion) tracePrefix() string {
-	s, ok := e.variables.value(slotPS4)
+	s, ok := e.sh.value(slotPS4)
 	if !ok {
 		return ""
 	}
-	saved := e.exec.captureState()
+	saved := e.sh.captureState()
 	text := e.expandNested(e.promptText(e.promptEscapes(s)), e.quotedText)
-	e.exec.restoreState(saved)
-	n := e.exec.evals
+	e.sh.restoreState(saved)
+	n := e.sh.evals
 	if n > 0 && text != "" {
 		_, w := char.Decode(text)
 		text = strings.Repeat(text[:w], min(n, 100)) + text
@@ -148,20 +148,20 @@ func (e *expansion) promptText(s string) *word {
 	if !strings.ContainsAny(s, "$`\\") {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	names := e.exec.m.lib.symbols.weight.Load()
+	names := e.sh.m.lib.symbols.weight.Load()
 	parsed, err := syntax.QuotedText(s, e.sh.parseStep())
 	if err != nil {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	w := e.exec.m.lib.compileText(parsed)
-	e.exec.chargeNames(names)
+	w := e.sh.m.lib.compileText(parsed)
+	e.sh.chargeNames(names)
 	return w
 }
 
 // prompt is ${x@P}: the escapes of prompts, then expansions.
 func (e *expansion) prompt(s string) string {
 	s = e.promptEscapes(s)
-	if e.exec.shopt&shopt.PromptVars == 0 {
+	if e.sh.shopt&shopt.PromptVars == 0 {
 		return s
 	}
 	return e.expandNested(e.promptText(s), e.quotedText)
@@ -196,7 +196,7 @@ func (e *expansion) promptEscapes(s string) string {
 				if format == "" {
 					format = "%X"
 				}
-				b.WriteString(strftime.FormatC(format, e.variables.local(e.exec.m.now())))
+				b.WriteString(strftime.FormatC(format, e.sh.local(e.sh.m.now())))
 				i += end
 				continue
 			}
@@ -207,7 +207,7 @@ func (e *expansion) promptEscapes(s string) string {
 }
 
 func (e *expansion) promptEscape(c byte) string {
-	now := e.variables.local(e.exec.m.now())
+	now := e.sh.local(e.sh.m.now())
 	switch c {
 	case 'a':
 		return "\a"
@@ -216,10 +216,10 @@ func (e *expansion) promptEscape(c byte) string {
 	case 'e':
 		return "\x1b"
 	case 'h':
-		host, _, _ := strings.Cut(e.exec.m.hostname, ".")
+		host, _, _ := strings.Cut(e.sh.m.hostname, ".")
 		return host
 	case 'H':
-		return e.exec.m.hostname
+		return e.sh.m.hostname
 	case 'j':
 		return itoa(len(e.sh.jobsOf().Live()))
 	case 'l':
@@ -229,7 +229,7 @@ func (e *expansion) promptEscape(c byte) string {
 	case 'r':
 		return "\r"
 	case 's':
-		return e.exec.name[strings.LastIndexByte(e.exec.name, '/')+1:]
+		return e.sh.name[strings.LastIndexByte(e.sh.name, '/')+1:]
 	case 't':
 		return strftime.FormatC("%H:%M:%S", now)
 	case 'T':
@@ -239,17 +239,17 @@ func (e *expansion) promptEscape(c byte) string {
 	case 'A':
 		return strftime.FormatC("%H:%M", now)
 	case 'u':
-		return e.exec.userName()
+		return e.sh.userName()
 	case 'v':
 		return "5.2"
 	case 'V':
 		return "5.2.15"
 	case 'w', 'W':
-		return e.variables.promptDir(c == 'W')
+		return e.sh.promptDir(c == 'W')
 	case '!', '#':
 		return itoa(e.sh.history.Len() + 1)
 	case '$':
-		if e.exec.cred.UID == 0 {
+		if e.sh.cred.UID == 0 {
 			return "#"
 		}
 		return "$"
@@ -288,10 +288,10 @@ func (ex *execution) userName() string {
 // local returns the time in the zone of TZ; names of zones that are not known are UTC.
 func (v *variables) local(t time.Time) time.Time {
 	tz, ok := v.lookupEnv("TZ")
-	if v.exec.m.zone == nil || !ok {
+	if v.sh.m.zone == nil || !ok {
 		return t.UTC()
 	}
-	if loc := v.exec.m.zone(tz); loc != nil {
+	if loc := v.sh.m.zone(tz); loc != nil {
 		return t.In(loc)
 	}
 	return t.UTC()

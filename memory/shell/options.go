@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/umask"
 )
 
 // runSetBuiltin is the set builtin: options, then positional parameters.
@@ -88,7 +90,7 @@ func setParameters(sh *interp, list []string) int {
 func (v *variables) setNamed(name string, on bool) bool {
 	b := option.ByName(name)
 	if b == 0 {
-		v.exec.fail("%s: invalid option name", name)
+		v.sh.fail("%s: invalid option name", name)
 		return false
 	}
 	v.setOption(b, on)
@@ -96,11 +98,11 @@ func (v *variables) setNamed(name string, on bool) bool {
 }
 
 func (v *variables) setOption(b option.Set, on bool) {
-	if b == option.Monitor && v.exec.ownProcess {
-		v.exec.p.Monitors.Store(on)
+	if b == option.Monitor && v.sh.ownProcess {
+		v.sh.p.Monitors.Store(on)
 	}
 	if !on {
-		v.exec.opt &^= b
+		v.sh.opt &^= b
 		switch b {
 		case option.Posix:
 			v.unsetVar(slotPOSIXLY)
@@ -110,16 +112,16 @@ func (v *variables) setOption(b option.Set, on bool) {
 		}
 		return
 	}
-	v.exec.opt |= b
+	v.sh.opt |= b
 	switch b {
 	case option.IgnoreEOF:
 		v.assign(slotIGNOREEOF, "10")
 	case option.Vi:
-		v.exec.opt &^= option.Emacs
+		v.sh.opt &^= option.Emacs
 	case option.Emacs:
-		v.exec.opt &^= option.Vi
+		v.sh.opt &^= option.Vi
 	case option.Posix:
-		v.exec.shopt |= shopt.ExpandAliases
+		v.sh.shopt |= shopt.ExpandAliases
 		if _, set := v.value(slotPOSIXLY); !set {
 			v.assign(slotPOSIXLY, "y")
 		}
@@ -266,4 +268,93 @@ func printShopts(sh *interp, on map[byte]bool) int {
 		return 0
 	}
 	return sh.outString(b.String())
+}
+
+// ulimitValue returns a limit as ulimit prints it, "" for an unknown resource.
+func (ex *execution) ulimitValue(resource byte, hard bool) string {
+	return ex.rlimit.Value(resource, hard, ex.m.rlimits())
+}
+
+func runUlimitBuiltin(sh *interp, args []string) int {
+	list, rest, st := sh.parseOptions(args, "SHacdefiklmnpqrstuvxRTPb")
+	if st >= 0 {
+		return st
+	}
+	which := byte('f')
+	soft, hard := false, false
+	for _, f := range list {
+		switch f.c {
+		case 'S':
+			soft = true
+		case 'H':
+			hard = true
+		case 'a':
+			return printLimits(sh, hard)
+		default:
+			which = f.c
+		}
+	}
+	if sh.ulimitValue(which, false) == "" {
+		return sh.fail("-%c: limit not supported here", which)
+	}
+	if len(rest) == 0 {
+		return sh.outString(sh.ulimitValue(which, hard && !soft) + "\n")
+	}
+	if len(rest) > 1 {
+		return sh.fail("too many arguments")
+	}
+	if !soft && !hard {
+		soft, hard = true, true
+	}
+	limits, err := sh.rlimit.Set(rlimit.Change{Resource: which, Value: rest[0], Soft: soft, Hard: hard}, sh.m.rlimits())
+	if err != nil {
+		return sh.fail("%s", err)
+	}
+	sh.rlimit = limits
+	return 0
+}
+
+func printLimits(sh *interp, hard bool) int {
+	var b strings.Builder
+	for _, r := range rlimit.Resources {
+		fmt.Fprintf(&b, "%-20s %20s %s\n", r.Name, "("+r.Unit+")", sh.ulimitValue(r.Letter, hard))
+	}
+	return sh.outString(b.String())
+}
+
+// runTimesBuiltin prints the time since the shell began; the machine does not measure processor time.
+func runTimesBuiltin(sh *interp, _ []string) int {
+	took := sh.m.now().Unix() - sh.start
+	return sh.outString(fmt.Sprintf("%dm%d.000s 0m0.000s\n0m0.000s 0m0.000s\n", took/60, took%60))
+}
+
+// runUmaskBuiltin shows or sets the mask.
+func runUmaskBuiltin(sh *interp, args []string) int {
+	list, rest, st := sh.parseOptions(args, "pS")
+	if st >= 0 {
+		return st
+	}
+	symbolic, reusable := false, false
+	for _, f := range list {
+		symbolic = symbolic || f.c == 'S'
+		reusable = reusable || f.c == 'p'
+	}
+	if len(rest) > 0 {
+		mask, err := umask.Parse(rest[0], sh.umask)
+		if err != nil {
+			return sh.fail("%s", err)
+		}
+		if sh.umask = mask; !symbolic {
+			return 0
+		}
+		return sh.outString(umask.Symbolic(sh.umask) + "\n")
+	}
+	text := fmt.Sprintf("%04o", uint32(sh.umask))
+	if symbolic {
+		text = umask.Symbolic(sh.umask)
+	}
+	if reusable {
+		text = map[bool]string{false: "umask ", true: "umask -S "}[symbolic] + text
+	}
+	return sh.outString(text + "\n")
 }

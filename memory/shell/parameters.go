@@ -280,10 +280,10 @@ func arithText(code *arithCode, b *strings.Builder, list []syntax.Part, compiled
 }
 
 // arithString evaluates to text.
-func (a *arithmetic) arithString(code *arithCode) (string, bool) {
-	n, ok := code.eval(a.sh)
+func (sh *interp) arithString(code *arithCode) (string, bool) {
+	n, ok := code.eval(sh)
 	if !ok {
-		a.exec.arithAbort()
+		sh.arithAbort()
 		return "", false
 	}
 	return strconv.FormatInt(n, 10), true
@@ -333,24 +333,24 @@ func (p *paramPart) base(sh *interp) pval {
 func (e *expansion) variable(slot int, index *subscript) pval {
 	v := pval{slot: slot, sub: index}
 	if index == nil {
-		if c := e.variables.cell(slot); c != nil && c.attr&attrRef != 0 {
-			if pl, ok := e.variables.follow(slot); ok && pl.whole {
-				v.list, v.all = e.variables.elements(pl.slot), pl.sub[0]
+		if c := e.sh.cell(slot); c != nil && c.attr&attrRef != 0 {
+			if pl, ok := e.sh.follow(slot); ok && pl.whole {
+				v.list, v.all = e.sh.elements(pl.slot), pl.sub[0]
 				v.set = len(v.list) > 0
 				return v
 			}
 		}
-		v.s, v.set = e.variables.value(slot)
+		v.s, v.set = e.sh.value(slot)
 		return v
 	}
-	if c := e.variables.cell(slot); c != nil && c.attr&attrRef != 0 {
-		if pl, ok := e.variables.follow(slot); ok && pl.elem { // An element has none.
+	if c := e.sh.cell(slot); c != nil && c.attr&attrRef != 0 {
+		if pl, ok := e.sh.follow(slot); ok && pl.elem { // An element has none.
 			v.all = index.all
 			return v
 		}
 	}
 	if index.all != 0 {
-		v.list, v.all = e.variables.elements(slot), index.all
+		v.list, v.all = e.sh.elements(slot), index.all
 		v.set = len(v.list) > 0
 		return v
 	}
@@ -360,15 +360,15 @@ func (e *expansion) variable(slot int, index *subscript) pval {
 
 // at returns the element that a subscript names.
 func (e *expansion) at(slot int, index *subscript) (string, bool) {
-	if e.variables.isAssoc(slot) {
-		pl, _ := e.variables.follow(slot)
-		return e.variables.cell(pl.slot).assoc.At(e.str(index.key))
+	if e.sh.isAssoc(slot) {
+		pl, _ := e.sh.follow(slot)
+		return e.sh.cell(pl.slot).assoc.At(e.str(index.key))
 	}
 	i, ok := e.sh.evalIndex(index)
 	if !ok {
 		return "", false
 	}
-	return e.variables.indexedAt(slot, e.variables.cell(slot), i)
+	return e.sh.indexedAt(slot, e.sh.cell(slot), i)
 }
 
 // indirection returns the parameter that the value of another names.
@@ -404,36 +404,36 @@ func (e *expansion) named(name string) pval {
 	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
 		switch {
 		case n == 0:
-			return pval{s: e.exec.name, set: true, slot: -1}
-		case n <= len(e.exec.params):
-			return pval{s: e.exec.params[n-1], set: true, slot: -1}
+			return pval{s: e.sh.name, set: true, slot: -1}
+		case n <= len(e.sh.params):
+			return pval{s: e.sh.params[n-1], set: true, slot: -1}
 		}
 		return pval{slot: -1}
 	}
 	if len(name) == 1 && strings.IndexByte("@*", name[0]) >= 0 {
-		return pval{list: e.exec.params, all: name[0], set: len(e.exec.params) > 0, slot: -1}
+		return pval{list: e.sh.params, all: name[0], set: len(e.sh.params) > 0, slot: -1}
 	}
 	if len(name) == 1 && strings.IndexByte("?#$!-", name[0]) >= 0 {
-		s, ok := e.exec.special(name[0])
+		s, ok := e.sh.special(name[0])
 		return pval{s: s, set: ok, slot: -1}
 	}
 	base, sub, elem := splitSubscript(name)
 	if !isName(base) {
-		e.exec.errorf("%s: invalid variable name", name)
-		e.exec.abort()
+		e.sh.errorf("%s: invalid variable name", name)
+		e.sh.abort()
 		return pval{slot: -1}
 	}
-	slot := e.exec.slot(base)
+	slot := e.sh.slot(base)
 	if !elem {
 		return e.variable(slot, nil)
 	}
 	v := pval{slot: slot, text: sub, sub: &subscript{text: sub}}
 	if sub == "@" || sub == "*" {
-		v.list, v.all, v.named = e.variables.elements(slot), sub[0], true
+		v.list, v.all, v.named = e.sh.elements(slot), sub[0], true
 		v.set = len(v.list) > 0
 		return v
 	}
-	v.s, v.set = e.variables.element(place{slot: slot, sub: sub, elem: true})
+	v.s, v.set = e.sh.element(place{slot: slot, sub: sub, elem: true})
 	return v
 }
 
@@ -584,13 +584,13 @@ func (f *fields) value(v pval, quoted bool) {
 
 // each changes every value of a list.
 func (e *expansion) each(list []string, change func(string) string) []string {
-	if !e.exec.hold(16 * len(list)) {
+	if !e.sh.hold(16 * len(list)) {
 		return nil
 	}
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = change(s)
-		if !e.exec.hold(len(out[i])) || !e.sh.spend(len(s)>>6) {
+		if !e.sh.hold(len(out[i])) || !e.sh.spend(len(s)>>6) {
 			return nil
 		}
 	}
@@ -751,7 +751,7 @@ func (e *expansion) pattern(p *paramPart) *pattern.Pattern {
 
 // wordPattern compiles a word as a pattern.
 func (e *expansion) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
-	return e.patternOf(e.patternText(w), f|e.variables.patternFlags())
+	return e.patternOf(e.patternText(w), f|e.sh.patternFlags())
 }
 
 // localeFlags reports whether patterns match bytes.
@@ -765,7 +765,7 @@ func (v *variables) localeFlags() pattern.Flags {
 // patternFlags returns how patterns are read now: extended ones count where extglob is on.
 func (v *variables) patternFlags() pattern.Flags {
 	f := v.localeFlags()
-	if v.exec.shopt&shopt.ExtGlob != 0 {
+	if v.sh.shopt&shopt.ExtGlob != 0 {
 		f |= pattern.Ext
 	}
 	return f
@@ -811,7 +811,7 @@ func (p *paramPart) replace(sh *interp) func(string) string {
 
 // replacement expands the string of a replacement; an "&" without quotes is the match.
 func (e *expansion) replacement(w *word) []string {
-	if e.exec.shopt&shopt.PatsubReplacement == 0 {
+	if e.sh.shopt&shopt.PatsubReplacement == 0 {
 		return []string{e.str(w)}
 	}
 	if w.constant && !strings.Contains(w.lit, "&") {
@@ -940,7 +940,7 @@ func (v *variables) varNames(prefix string) []string {
 		if c == nil || !c.visible() {
 			continue
 		}
-		if n := v.exec.m.lib.symbols.name(slot); strings.HasPrefix(n, prefix) {
+		if n := v.sh.m.lib.symbols.name(slot); strings.HasPrefix(n, prefix) {
 			list = append(list, n)
 		}
 	}
@@ -1011,12 +1011,12 @@ func (p *paramPart) apply(f *fields, v pval, quoted bool, change func(string) st
 
 // changed applies a change that makes a text up to some times as long.
 func (e *expansion) changed(s string, change func(string) string) string {
-	if len(s) > 1<<12 && (!e.exec.room(6*len(s)) || !e.sh.spend(len(s)>>4)) {
+	if len(s) > 1<<12 && (!e.sh.room(6*len(s)) || !e.sh.spend(len(s)>>4)) {
 		return ""
 	}
 	s = change(s)
 	if len(s) > 1<<12 {
-		e.exec.hold(len(s))
+		e.sh.hold(len(s))
 	}
 	return s
 }
@@ -1098,7 +1098,7 @@ func (p *paramPart) declaration(f *fields, v pval, quoted bool) {
 	name := sh.m.lib.symbols.name(v.slot)
 	switch {
 	case v.all != 0:
-		v.s = sh.declareText(v.slot, c, true)
+		v.s = sh.declareText(v.slot, c)
 	case c.attr&(attrArray|attrAssoc) != 0:
 		v.s = "declare -" + c.letters() + " " + name
 		if v.set {
@@ -1151,7 +1151,7 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 
 // substring cuts characters; false: the length leads before the start.
 func (e *expansion) substring(s string, off, size int64, have bool) (string, bool) {
-	n := int64(e.variables.runeCount(s))
+	n := int64(e.sh.runeCount(s))
 	if off < 0 {
 		if off += n; off < 0 {
 			return "", true

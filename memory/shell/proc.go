@@ -427,3 +427,47 @@ func Errno(err error) syscall.Errno { return errno.Of(err) }
 // Strerror returns the GNU C library's text for the error inside err, without the
 // operation and path that Go puts around it. An error without a number is its own text.
 func Strerror(err error) string { return errno.Text(err) }
+
+// memoryBatch is the number of bytes that a process takes from its machine at once.
+const memoryBatch = 1 << 16
+
+// Reserve counts n bytes that a command is about to hold, and Release counts them
+// back; the rest is released when the command ends. ENOMEM means that the machine
+// has not as many: nothing was reserved, and the command should give up with a message
+// (GNU's is "memory exhausted"). A command reserves memory that grows with its input and stays:
+// lines to sort, a table of keys. Buffers of fixed size need not be reserved. It is cheap
+// enough for each line. Like Spend it is for the command's own goroutine only.
+func (p *Proc) Reserve(n int) error {
+	p.held += n
+	if p.held <= p.reserved {
+		return nil
+	}
+	more := p.held - p.reserved
+	if batch := more + memoryBatch; p.sh.m.take(batch) {
+		p.reserved += batch
+	} else if p.sh.m.take(more) {
+		p.reserved += more
+	} else {
+		p.held -= n
+		return syscall.ENOMEM
+	}
+	return nil
+}
+
+// Release counts back n bytes of those reserved.
+func (p *Proc) Release(n int) {
+	p.held = max(p.held-n, 0)
+	if spare := p.reserved - p.held; spare > 2*memoryBatch {
+		p.sh.m.take(memoryBatch - spare)
+		p.reserved = p.held + memoryBatch
+	}
+}
+
+// Memory returns how many bytes the machine has counted, those of p among them, and its limit.
+func (p *Proc) Memory() (used, limit int64) { return p.sh.m.bytes.Load(), p.sh.m.most.Load() }
+
+// releaseAll releases the command's remaining reservation.
+func (p *Proc) releaseAll() {
+	p.sh.m.take(-p.reserved)
+	p.held, p.reserved = 0, 0
+}

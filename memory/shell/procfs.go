@@ -26,10 +26,26 @@ type asker struct {
 	p  *Proc // nil: the shell itself
 }
 
-// introduce makes the process one that has a /proc of its own.
-func (sh *interp) introduce() {
-	sh.as = asker{sh: sh}
-	sh.cred.Proc = &sh.as
+// procReader is a shell that reads /proc.
+type procReader interp
+
+func (r *procReader) asker() *asker { return &asker{sh: (*interp)(r)} }
+
+// Entry implements vfs.Generated.
+func (r *procReader) Entry(name string) (vfs.Entry, error) { return r.asker().Entry(name) }
+
+// List implements vfs.Generated.
+func (r *procReader) List(name string) ([]vfs.DirEntry, error) { return r.asker().List(name) }
+
+// Read implements vfs.Generated.
+func (r *procReader) Read(name string) ([]byte, error) { return r.asker().Read(name) }
+
+// Stat implements vfs.Generated.
+func (r *procReader) Stat(name string) (vfs.Info, error) { return r.asker().Stat(name) }
+
+// Open implements vfs.Generated.
+func (r *procReader) Open(ctx context.Context, name string, flag int) (*vfs.File, error) {
+	return r.asker().Open(ctx, name, flag)
 }
 
 // procNode is something in /proc: under the top, or under the directory of a process.
@@ -382,8 +398,8 @@ func (ex *execution) statOpen(d *fd.Description) (vfs.Info, error) {
 	}
 	now := ex.m.now()
 	return vfs.Info{
-		Name: "pipe", Ino: d.Number(ex.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1, UID: ex.cred.UID, GID: ex.cred.GID,
-		Atime: now, Mtime: now, Ctime: now,
+		Name: "pipe", Ino: d.Number(ex.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1,
+		UID: ex.cred.UID, GID: ex.cred.GID, Atime: now, Mtime: now, Ctime: now,
 	}, nil
 }
 

@@ -153,10 +153,10 @@ func (o *readOptions) readPlain(d *fd.Description, names []string) int {
 
 // interrupted tells of a wait that a trapped signal ended: the trap has run, and the status is 128+n.
 func (c *jobControl) interrupted(err error) int {
-	if err == nil || c.exec.ctx.Err() != nil {
+	if err == nil || c.sh.ctx.Err() != nil {
 		return 0
 	}
-	if bits := c.exec.p.Pending.Load(); bits != 0 {
+	if bits := c.sh.p.Pending.Load(); bits != 0 {
 		return 128 + c.taken(bits)
 	}
 	return 0
@@ -329,7 +329,7 @@ func (o *readOptions) store(names []string, line string, escaped []bool, st int)
 
 func (v *variables) assignRead(name, value string) bool {
 	if isName(name) {
-		return v.assign(v.exec.slot(name), value)
+		return v.assign(v.sh.slot(name), value)
 	}
 	return v.assignNamed(name, value)
 }

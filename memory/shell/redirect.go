@@ -24,9 +24,8 @@ type redirCode struct {
 
 // descriptors holds the open descriptors, and those that redirections have replaced.
 type descriptors struct {
-	fds         *fd.Table
-	undo        []undoFd // what undoRedirs brings back, the oldest first
-	redirFailed bool     // a redirection of the last compound command failed
+	fds  *fd.Table
+	undo []undoFd // what undoRedirs brings back, the oldest first
 }
 
 // undoAll drops descriptors that redirections still hold aside.

@@ -3,8 +3,107 @@ package shell
 import (
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
+
+// attr holds the attributes of a variable, and how its value is stored.
+type attr uint32
+
+const (
+	attrSet      attr = 1 << iota // it has a value
+	attrExport                    // -x
+	attrReadonly                  // -r
+	attrInteger                   // -i
+	attrLower                     // -l
+	attrUpper                     // -u
+	attrCapital                   // -c
+	attrRef                       // -n
+	attrArray                     // -a
+	attrAssoc                     // -A
+	attrTrace                     // -t
+	attrDynamic                   // the value is computed
+	attrLocal                     // made by local in the running function
+	attrNum                       // num is the value as an integer
+	attrNoText                    // str does not hold the value; num does
+	attrTemp                      // of an assignment before a command
+	attrNoImport                  // the name cannot be in an environment
+
+	// attrPlain are the attributes without which a value is simply stored.
+	attrNotPlain = attrReadonly | attrInteger | attrLower | attrUpper | attrCapital | attrRef | attrArray | attrAssoc | attrDynamic
+	attrValue    = attrSet | attrNum | attrNoText
+)
+
+// cell is a variable. It belongs to the epoch of the process that made it; others
+// read it and make their own to write.
+type cell struct {
+	str     string
+	num     int64
+	room    int // bytes that str's array has; what is behind str may be appended to
+	attr    attr
+	charged int // bytes charged for the value
+	epoch   uint64
+	arr     *array.Indexed
+	assoc   *array.Assoc
+	dyn     *dynamic
+}
+
+// isSet reports whether $name has a value.
+func (c *cell) isSet() bool {
+	switch {
+	case c == nil:
+		return false
+	case c.attr&attrDynamic != 0:
+		return true
+	case c.attr&attrArray != 0:
+		_, ok := c.arr.At(0)
+		return ok
+	case c.attr&attrAssoc != 0:
+		_, ok := c.assoc.At("0")
+		return ok
+	}
+	return c.attr&attrSet != 0
+}
+
+// store sets the value of a plain variable.
+func (c *cell) store(s string) {
+	c.str, c.room = s, 0
+	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+}
+
+func (c *cell) storeInt(n int64) {
+	c.num = n
+	c.attr |= attrValue
+}
+
+// weight is about how many bytes the elements of a variable take.
+func (c *cell) weight() int {
+	n := 0
+	if c.arr != nil {
+		for _, s := range c.arr.List() {
+			n += elemWeight + len(s)
+		}
+	}
+	if c.assoc != nil {
+		n += keyWeight*c.assoc.Len() + c.assoc.Bytes()
+	}
+	return n
+}
+
+// The weights of values: texts below lightText count nothing by themselves.
+const (
+	lightText  = 256
+	elemWeight = 32  // of an element of an array beside its text
+	keyWeight  = 112 // of one of an associative array
+	nameWeight = 200 // of the name of a variable or function, which is never forgotten
+)
+
+func textWeight(n int) int {
+	if n < lightText {
+		return 0
+	}
+	return n
+}
 
 // variables holds the variables of a process, by slot of their name, and those that local variables and temporary
 // assignments hide.
@@ -16,21 +115,9 @@ type variables struct {
 	birth      uint64      // the parent counts the memory of cells older than this
 	escapes    uint64      // how often a concurrent process was given the cells
 
-	exec *execution // of the same interpreter
-	eval evaluator  // the interpreter
-}
-
-// evaluator is what variables ask of the interpreter: to expand and compute texts of the language.
-type evaluator interface {
-	expandText(s string) string
-	subscriptText(s string) (n int64, ok bool)
-	arithText(s string) (n int64, ok bool)
-	arithAbort()
-	computeText(d *dynamic) string
-	computeList(d *dynamic) []string
-	assignComputed(d *dynamic, s string)
-	assignComputedAt(d *dynamic, i int64, s string)
-	spend(n int) bool
+	// sh accounts for the memory, writes the messages, and expands and computes the texts that an assignment or a
+	// subscript has.
+	sh *interp
 }
 
 // savedCell is the variable that a local one hides.
@@ -91,7 +178,7 @@ func (v *variables) ownWeight(f *function) int {
 // put makes c the variable of the slot.
 func (v *variables) put(slot int, c *cell) {
 	if n := v.replace(slot, c); n > manyWords {
-		v.exec.charge(8 * n)
+		v.sh.charge(8 * n)
 	}
 }
 
@@ -128,7 +215,7 @@ func (v *variables) restore(n int) {
 
 // isLocal reports whether the running function has made the variable local.
 func (v *variables) isLocal(slot int) bool {
-	for _, s := range v.saved[v.exec.localBase():] {
+	for _, s := range v.saved[v.sh.localBase():] {
 		if s.slot == slot && !s.temp {
 			return true
 		}
@@ -144,7 +231,7 @@ func (v *variables) makeLocal(slot int) *cell {
 	}
 	old := v.cell(slot)
 	c := &cell{epoch: v.epoch, attr: attrLocal}
-	if old != nil && (v.exec.shopt&shopt.LocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
+	if old != nil && (v.sh.shopt&shopt.LocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
 		*c = *old
 		v.cloned(c)
 		c.attr = c.attr&^(attrTemp|attrRef) | attrLocal
@@ -176,7 +263,7 @@ func (v *variables) unsetVar(slot int) bool {
 		return false
 	}
 	v.drop(c)
-	base := v.exec.localBase()
+	base := v.sh.localBase()
 	for i, s := range slices.Backward(v.saved) {
 		if s.slot != slot {
 			continue
@@ -187,7 +274,7 @@ func (v *variables) unsetVar(slot int) bool {
 		}
 		v.put(slot, s.old)
 		v.saved = slices.Delete(slices.Clone(v.saved), i, i+1)
-		v.exec.shiftSaved(i)
+		v.sh.shiftSaved(i)
 		return true
 	}
 	v.put(slot, nil)
@@ -197,7 +284,7 @@ func (v *variables) unsetVar(slot int) bool {
 // drop releases the memory of a variable that is going away.
 func (v *variables) drop(c *cell) {
 	if c != nil && c.charged != 0 && c.epoch >= v.birth {
-		v.exec.charge(-c.charged)
+		v.sh.charge(-c.charged)
 	}
 }
 

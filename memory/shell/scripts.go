@@ -165,12 +165,12 @@ func (l *library) read(p *syntax.Parser) *unit {
 	return u
 }
 
-func (n *commandNames) parseFlags() parseFlags {
+func (sh *interp) parseFlags() parseFlags {
 	var f parseFlags
-	if n.exec.shopt&shopt.ExtGlob != 0 {
+	if sh.shopt&shopt.ExtGlob != 0 {
 		f = parseExtGlob
 	}
-	if n.exec.shopt&shopt.ExpandAliases != 0 && n.aliases.Len() > 0 {
+	if sh.shopt&shopt.ExpandAliases != 0 && sh.aliases.Len() > 0 {
 		f |= parseAliases
 	}
 	return f
@@ -215,18 +215,18 @@ func (sh *interp) runText(src string, line int, what string) int {
 }
 
 // parser returns a parser that asks this process for its aliases and options.
-func (n *commandNames) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
+func (sh *interp) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
 	return syntax.NewParser(src, syntax.Options{
-		Alias: n.alias, ExtGlob: func() bool { return n.exec.shopt&shopt.ExtGlob != 0 }, More: more, Line: line,
+		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shopt.ExtGlob != 0 }, More: more, Line: line,
 	})
 }
 
 // alias returns what an alias stands for.
-func (n *commandNames) alias(name string) (string, bool) {
-	if n.exec.shopt&shopt.ExpandAliases == 0 {
+func (sh *interp) alias(name string) (string, bool) {
+	if sh.shopt&shopt.ExpandAliases == 0 {
 		return "", false
 	}
-	s, ok := n.aliases.Lookup(name)
+	s, ok := sh.aliases.Lookup(name)
 	return s, ok
 }
 

@@ -34,9 +34,9 @@ type activeCommand struct {
 	builtinName string // the running builtin, "" for none
 	declArgs    map[int]*assignCode
 	inWords     int  // commands whose words are being made
+	condErr     int  // status of an error in [[ ]]
 	substRan    bool // a substitution gave a status to an assignment
 	inXTrace    bool // the prefix of set -x is being made
-	condErr     int  // status of an error in [[ ]]
 	condNot     bool // inside a negation of [[ ]]
 }
 
@@ -210,7 +210,7 @@ func (x *simpleCode) perform(sh *interp) int {
 // running notes the command for BASH_COMMAND. In a trap that remains the interrupted command.
 func (t *trapRun) running(x *simpleCode) {
 	if t.inTrap == 0 {
-		t.exec.current = x
+		t.sh.current = x
 	}
 }
 
@@ -317,15 +317,15 @@ func (x *simpleCode) trace(sh *interp, args []string, decl map[int]*assignCode) 
 		return
 	}
 	for _, s := range shown[1:] {
-		if name, _, value, elem, more, assigned := splitAssign(s); isName(name) && assigned && !elem {
-			op := "="
-			if more {
+		if o := parseOperand(s); isName(o.name) && o.assigned && !o.elem {
+			op, value := "=", o.value
+			if o.more {
 				op = "+="
 			}
 			if value != "" {
 				value = quote.Trace(sh.locale(), value)
 			}
-			sh.xtrace(name + op + value)
+			sh.xtrace(o.name + op + value)
 		}
 	}
 }
@@ -465,10 +465,10 @@ func (ex *execution) specialFailed(b *builtin, st int) int {
 }
 
 // lookup finds a function or builtin by name.
-func (t *functions) lookup(name string) (*function, *builtin) {
-	b := t.exec.m.lib.builtins[name]
-	if slot := t.exec.m.lib.symbols.known(name); slot >= 0 {
-		return t.function(slot), b
+func (sh *interp) lookup(name string) (*function, *builtin) {
+	b := sh.m.lib.builtins[name]
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot), b
 	}
 	return nil, b
 }
@@ -491,7 +491,7 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 
 // isTracing reports whether commands are shown before they run: DEBUG traps and set -x.
 func (t *trapRun) isTracing() bool {
-	return t.exec.opt&(option.XTrace|option.NoExec) != 0 || t.traps.Has(trap.Debug)
+	return t.sh.opt&(option.XTrace|option.NoExec) != 0 || t.traps.Has(trap.Debug)
 }
 
 // command runs a command and returns its status, which is also sh.status then.
@@ -687,17 +687,17 @@ func (c *compiler) single(cmd *syntax.Command) command {
 
 // check handles a failed command: the ERR trap, then set -e.
 func (t *trapRun) check(st int) {
-	if t.exec.noErrExit > 0 || t.exec.ctl != ctlNone {
+	if t.sh.noErrExit > 0 || t.sh.ctl != ctlNone {
 		return
 	}
 	if t.hasTrap(trap.Err) {
 		t.runErrTrap(st)
-		if t.exec.ctl != ctlNone {
+		if t.sh.ctl != ctlNone {
 			return
 		}
 	}
-	if t.exec.opt&option.ErrExit != 0 {
-		t.exec.exit(st)
+	if t.sh.opt&option.ErrExit != 0 {
+		t.sh.exit(st)
 	}
 }
 

@@ -48,18 +48,18 @@ func (sh *interp) runProcess(run command) int {
 
 // finish ends a process, with its EXIT trap, and returns its status.
 func (t *trapRun) finish(st int) int {
-	if t.exec.ctl == ctlNone {
-		t.exec.status = st
+	if t.sh.ctl == ctlNone {
+		t.sh.status = st
 		t.takeChildren()
 	}
-	if t.exec.ctl != ctlNone {
-		st = t.exec.status
-		t.exec.ctl = ctlNone
+	if t.sh.ctl != ctlNone {
+		st = t.sh.status
+		t.sh.ctl = ctlNone
 	}
-	if !t.exec.exiting && t.traps.Owns(trap.Exit) {
+	if !t.sh.exiting && t.traps.Owns(trap.Exit) {
 		st = t.runExitTrap(st)
 	}
-	if t.exec.opt&option.Interactive == 0 && t.exec.ownProcess && t.exec.p.Pending.Load()&(1<<signal.KILL) != 0 {
+	if t.sh.opt&option.Interactive == 0 && t.sh.ownProcess && t.sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
 		st = 128 + signal.KILL
 	}
 	return st & 0xff
@@ -169,8 +169,8 @@ func (c *jobControl) await(out *fd.Capture) {
 	}
 	select {
 	case <-done:
-	case <-c.exec.ctx.Done():
-		c.signals.tickSlow()
+	case <-c.sh.ctx.Done():
+		c.sh.tickSlow()
 	}
 }
 

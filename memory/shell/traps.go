@@ -9,36 +9,32 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
-// trapRun holds the traps and the state of those that run. A trap that runs leaves the status and the position in the script as
-// they were, unless it leaves the shell.
+// trapRun holds the traps and the state of those that run. A trap that runs leaves the status and the position in the
+// script as they were, unless it leaves the shell.
 type trapRun struct {
 	traps         trap.Table
-	inTrap        int
-	inErrTrap     bool
-	inReturnTrap  bool
-	inChildTrap   bool
+	inTrap        int           // traps that run inside each other
 	childrenLater int64         // children that ended while the trap of SIGCHLD ran
 	debugText     func() string // the command that a DEBUG trap is about
 	debugStatus   int           // of the last trap
-	skipCommand   bool          // a DEBUG trap asks to skip the command
+	inErrTrap     bool
+	inReturnTrap  bool
+	inChildTrap   bool
+	skipCommand   bool // a DEBUG trap asks to skip the command
 
-	exec *execution
-	eval trapEvaluator // the interpreter
+	sh *interp // has the state of the commands that traps interrupt, and runs theirs
 }
-
-// trapEvaluator runs the commands of a trap.
-type trapEvaluator interface{ evalTrap(n int, src string) }
 
 // setTrap sets the command of a signal; nil resets it.
 func (t *trapRun) setTrap(n int, cmd *string) {
-	t.traps.Disinherit(t.exec.opt)
+	t.traps.Disinherit(t.sh.opt)
 	if t.traps.IsLocked(n) {
 		return
 	}
 	if cmd == nil {
 		t.traps.Reset(n)
 	} else {
-		if !t.exec.keep(*cmd) {
+		if !t.sh.keep(*cmd) {
 			return
 		}
 		t.traps.Set(n, *cmd)
@@ -46,17 +42,17 @@ func (t *trapRun) setTrap(n int, cmd *string) {
 	if n > 0 && n <= signal.RTMAX {
 		t.setHandling(n, cmd)
 	}
-	if n == trap.Exit && t.exec.ownProcess {
-		t.exec.p.Soft.Store(cmd != nil && *cmd != "")
+	if n == trap.Exit && t.sh.ownProcess {
+		t.sh.p.Soft.Store(cmd != nil && *cmd != "")
 	}
 	if n == signal.CHLD {
-		t.exec.process().Children.Store(0)
+		t.sh.process().Children.Store(0)
 	}
 }
 
 // setHandling records the present action of a signal in the process table.
 func (t *trapRun) setHandling(n int, cmd *string) {
-	p := t.exec.process()
+	p := t.sh.process()
 	bit := uint64(1) << (n & 63)
 	p.Handled.And(^bit)
 	p.Ignored.And(^bit)
@@ -70,7 +66,7 @@ func (t *trapRun) setHandling(n int, cmd *string) {
 }
 
 // hasTrap reports whether a pseudo signal's trap runs here.
-func (t *trapRun) hasTrap(n int) bool { return t.traps.IsActive(n, t.exec.opt) }
+func (t *trapRun) hasTrap(n int) bool { return t.traps.IsActive(n, t.sh.opt) }
 
 // runCommands runs the commands of a trap; the status before is the status after, unless it
 // leaves the shell.
@@ -78,25 +74,25 @@ func (t *trapRun) runCommands(n int, text string) {
 	if t.inTrap > maxTraps {
 		return
 	}
-	saved := t.exec.captureState()
-	pipes := append([]int(nil), t.exec.pipeStatus...)
-	t.exec.ctl = ctlNone
+	saved := t.sh.captureState()
+	pipes := append([]int(nil), t.sh.pipeStatus...)
+	t.sh.ctl = ctlNone
 	t.inTrap++
-	frames := len(t.exec.frames)
-	t.eval.evalTrap(n, text)
+	frames := len(t.sh.frames)
+	t.sh.evalTrap(n, text)
 	t.inTrap--
-	t.debugStatus = t.exec.status
-	if t.exec.ctl == ctlReturn && frames == len(t.exec.frames) && n != trap.Exit && n != trap.Debug {
+	t.debugStatus = t.sh.status
+	if t.sh.ctl == ctlReturn && frames == len(t.sh.frames) && n != trap.Exit && n != trap.Debug {
 		return // "return" in a trap leaves the function that was interrupted
 	}
-	if (t.exec.ctl == ctlBreak || t.exec.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
+	if (t.sh.ctl == ctlBreak || t.sh.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
 		return // and "break" the loop.
 	}
-	if t.exec.ctl == ctlExit || t.exec.ctl == ctlAbort {
+	if t.sh.ctl == ctlExit || t.sh.ctl == ctlAbort {
 		return
 	}
-	t.exec.restoreState(saved)
-	t.exec.pipeStatus = pipes
+	t.sh.restoreState(saved)
+	t.sh.pipeStatus = pipes
 }
 
 // maxTraps bounds traps that run inside traps.
@@ -136,16 +132,16 @@ func (t *trapRun) runTrap(n int) {
 func (t *trapRun) runExitTrap(st int) int {
 	cmd, _ := t.traps.Get(trap.Exit)
 	t.setTrap(trap.Exit, nil)
-	t.exec.status = st
-	t.exec.ctl = ctlNone
+	t.sh.status = st
+	t.sh.ctl = ctlNone
 	t.inTrap++
-	signaled := t.exec.signaled
-	t.eval.evalTrap(trap.Exit, cmd)
+	signaled := t.sh.signaled
+	t.sh.evalTrap(trap.Exit, cmd)
 	t.inTrap--
-	if t.exec.ctl == ctlExit && t.exec.signaled == signaled {
-		st = t.exec.status
+	if t.sh.ctl == ctlExit && t.sh.signaled == signaled {
+		st = t.sh.status
 	}
-	t.exec.ctl = ctlNone
+	t.sh.ctl = ctlNone
 	return st
 }
 
@@ -155,7 +151,7 @@ func (t *trapRun) runErrTrap(st int) {
 		return
 	}
 	t.inErrTrap = true
-	t.exec.status = st
+	t.sh.status = st
 	cmd, _ := t.traps.Get(trap.Err)
 	t.runCommands(trap.Err, cmd)
 	t.inErrTrap = false
@@ -180,15 +176,15 @@ func (t *trapRun) traced(line int, text func() string) bool {
 	cmd, _ := t.traps.Get(trap.Debug)
 	before := t.debugText
 	t.debugText = text
-	status := t.exec.status
-	t.exec.line = line
+	status := t.sh.status
+	t.sh.line = line
 	t.runCommands(trap.Debug, cmd)
 	t.debugText = before
-	if t.exec.ctl == ctlNone && t.exec.shopt&shopt.ExtDebug != 0 && t.debugStatus != 0 {
+	if t.sh.ctl == ctlNone && t.sh.shopt&shopt.ExtDebug != 0 && t.debugStatus != 0 {
 		t.skipCommand = true
 	}
-	if t.exec.ctl == ctlNone {
-		t.exec.status = status
+	if t.sh.ctl == ctlNone {
+		t.sh.status = status
 	}
 	return true
 }
@@ -268,7 +264,8 @@ type deadChild struct{ signal, pid int }
 
 // reportSignal writes the message for a process that a signal ended, unless the signal is a usual one, as a script does.
 func (ex *execution) reportSignal(c deadChild, text string, waited bool) {
-	if c.signal == signal.INT || c.signal == signal.PIPE || ex.inSubst || ex.opt&option.Interactive != 0 || ex.ctl != ctlNone {
+	usual := c.signal == signal.INT || c.signal == signal.PIPE
+	if usual || ex.inSubst || ex.opt&option.Interactive != 0 || ex.ctl != ctlNone {
 		return
 	}
 	trapped := ex.p.Handled.Load()&(1<<(c.signal&63)) != 0
@@ -335,11 +332,11 @@ func (ex *execution) waitStopped() {
 // dieOf ends the process as the signal does by default; only the EXIT trap of a shell that
 // has one runs, as bash does it.
 func (t *trapRun) dieOf(n int) {
-	t.exec.status = 128 + n
-	t.exec.ctl = ctlExit
-	t.exec.signaled = n
-	if n == signal.KILL || t.exec.ctx.Err() != nil {
-		t.exec.exiting = true
+	t.sh.status = 128 + n
+	t.sh.ctl = ctlExit
+	t.sh.signaled = n
+	if n == signal.KILL || t.sh.ctx.Err() != nil {
+		t.sh.exiting = true
 		t.traps.Clear()
 	}
 }

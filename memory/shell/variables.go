@@ -2,6 +2,7 @@ package shell
 
 import (
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // text returns the value of a scalar; of an array that of element 0.
@@ -26,7 +28,7 @@ func (v *variables) text(c *cell) string {
 		}
 		return s
 	case c.attr&attrDynamic != 0:
-		return v.eval.computeText(c.dyn)
+		return v.sh.computeText(c.dyn)
 	case c.attr&attrArray != 0:
 		s, _ := c.arr.At(0)
 		return s
@@ -109,7 +111,7 @@ func (v *variables) follow(slot int) (place, bool) {
 		if !isName(name) {
 			return place{slot: slot}, false
 		}
-		slot = v.exec.slot(name)
+		slot = v.sh.slot(name)
 		if elem {
 			return place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, true
 		}
@@ -119,7 +121,7 @@ func (v *variables) follow(slot int) (place, bool) {
 }
 
 func (v *variables) warnCircular(slot int) {
-	v.exec.errorf("warning: %s: circular name reference", v.exec.m.lib.symbols.name(slot))
+	v.sh.errorf("warning: %s: circular name reference", v.sh.m.lib.symbols.name(slot))
 }
 
 // splitSubscript cuts "a[i]" into its name and the text in the brackets.
@@ -166,7 +168,7 @@ func (v *variables) get(slot int) string {
 // assign sets a variable. False: it is not allowed, and the message is written.
 func (v *variables) assign(slot int, s string) bool {
 	c := v.cell(slot)
-	if c != nil && c.epoch == v.epoch && c.attr&attrNotPlain == 0 && v.exec.opt&option.AllExport == 0 {
+	if c != nil && c.epoch == v.epoch && c.attr&attrNotPlain == 0 && v.sh.opt&option.AllExport == 0 {
 		if len(s) >= lightText || c.charged != 0 {
 			return v.setText(c, s)
 		}
@@ -179,7 +181,7 @@ func (v *variables) assign(slot int, s string) bool {
 // assignInt sets a variable to a number without making its text.
 func (v *variables) assignInt(slot int, n int64) bool {
 	c := v.cell(slot)
-	if c != nil && c.epoch == v.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && v.exec.opt&option.AllExport == 0 {
+	if c != nil && c.epoch == v.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && v.sh.opt&option.AllExport == 0 {
 		c.storeInt(n)
 		return true
 	}
@@ -208,7 +210,7 @@ func (v *variables) assignTo(pl place, s string, more bool) bool {
 		return false
 	}
 	c := v.own(pl.slot)
-	if v.exec.opt&option.AllExport != 0 {
+	if v.sh.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	if c.attr&attrDynamic != 0 {
@@ -238,7 +240,7 @@ func (v *variables) assignTo(pl place, s string, more bool) bool {
 		}
 	}
 	if pl.slot == slotPOSIXLY {
-		v.exec.opt |= option.Posix
+		v.sh.opt |= option.Posix
 	}
 	return true
 }
@@ -246,15 +248,15 @@ func (v *variables) assignTo(pl place, s string, more bool) bool {
 // convert applies the attributes to a new value, which is appended to old if more is set.
 func (v *variables) convert(c *cell, old, s string, more bool) (string, bool) {
 	if c.attr&attrInteger != 0 {
-		n, ok := v.eval.arithText(s)
+		n, ok := v.sh.arithText(s)
 		if !ok {
-			v.eval.arithAbort()
+			v.sh.arithAbort()
 			return "", false
 		}
 		if more {
-			m, ok := v.eval.arithText(old)
+			m, ok := v.sh.arithText(old)
 			if !ok {
-				v.eval.arithAbort()
+				v.sh.arithAbort()
 				return "", false
 			}
 			n += m
@@ -281,18 +283,18 @@ func (v *variables) convert(c *cell, old, s string, more bool) (string, bool) {
 func (v *variables) retarget(slot int, s string) bool {
 	name, _, _ := splitSubscript(s)
 	if s != "" && !isName(name) {
-		v.exec.errorf("`%s': not a valid identifier", s)
+		v.sh.errorf("`%s': not a valid identifier", s)
 		return false
 	}
-	if name == v.exec.m.lib.symbols.name(slot) {
-		v.exec.errorf("warning: %s: circular name reference", name)
+	if name == v.sh.m.lib.symbols.name(slot) {
+		v.sh.errorf("warning: %s: circular name reference", name)
 		return false
 	}
 	return v.setText(v.own(slot), s)
 }
 
 func (v *variables) readonlyError(slot int) {
-	v.exec.errorf("%s: readonly variable", v.exec.m.lib.symbols.name(slot))
+	v.sh.errorf("%s: readonly variable", v.sh.m.lib.symbols.name(slot))
 }
 
 // isAssoc reports whether the variable, or its target, is an associative array.
@@ -314,10 +316,10 @@ func (v *variables) element(pl place) (string, bool) {
 		return strings.Join(list, " "), len(list) > 0
 	}
 	if c != nil && c.attr&attrAssoc != 0 {
-		key := v.eval.expandText(pl.sub)
+		key := v.sh.expandText(pl.sub)
 		return c.assoc.At(key)
 	}
-	i, ok := v.eval.subscriptText(pl.sub)
+	i, ok := v.sh.subscriptText(pl.sub)
 	if !ok {
 		return "", false
 	}
@@ -337,7 +339,7 @@ func (v *variables) indexedAt(slot int, c *cell, i int64) (string, bool) {
 		return "", false
 	}
 	if c.attr&attrDynamic != 0 && c.dyn.list != nil {
-		list := v.eval.computeList(c.dyn)
+		list := v.sh.computeList(c.dyn)
 		if i < 0 {
 			i += int64(len(list))
 		}
@@ -368,7 +370,7 @@ func (v *variables) indexedAt(slot int, c *cell, i int64) (string, bool) {
 }
 
 func (v *variables) badSubscript(slot int) {
-	v.exec.errorf("%s: bad array subscript", v.exec.m.lib.symbols.name(slot))
+	v.sh.errorf("%s: bad array subscript", v.sh.m.lib.symbols.name(slot))
 }
 
 // elements returns all values of a variable; the list must not be changed.
@@ -391,7 +393,7 @@ func (v *variables) elements(slot int) []string {
 	case c == nil:
 		return nil
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return v.eval.computeList(c.dyn)
+		return v.sh.computeList(c.dyn)
 	case c.attr&attrArray != 0:
 		return c.arr.List()
 	case c.attr&attrAssoc != 0:
@@ -423,7 +425,7 @@ func (v *variables) keys(slot int) []string {
 	case c.attr&attrAssoc != 0:
 		return c.assoc.Keys(v.epoch)
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return indexes(len(v.eval.computeList(c.dyn)))
+		return indexes(len(v.sh.computeList(c.dyn)))
 	case c.attr&attrArray != 0:
 		list := make([]string, c.arr.Len())
 		for j := range list {
@@ -464,13 +466,13 @@ const maxIndex = math.MaxInt64
 // assignElem sets an element; pl.sub is expanded as a key or evaluated as a number.
 func (v *variables) assignElem(pl place, s string, more bool) bool {
 	if v.isAssoc(pl.slot) {
-		return v.assignKey(pl.slot, v.eval.expandText(pl.sub), s, more)
+		return v.assignKey(pl.slot, v.sh.expandText(pl.sub), s, more)
 	}
 	if pl.whole {
-		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(pl.slot), pl.sub)
+		v.sh.errorf("%s[%s]: bad array subscript", v.sh.m.lib.symbols.name(pl.slot), pl.sub)
 		return false
 	}
-	i, ok := v.eval.subscriptText(pl.sub)
+	i, ok := v.sh.subscriptText(pl.sub)
 	return ok && v.assignIndex(pl.slot, i, s, more, pl.sub)
 }
 
@@ -478,7 +480,7 @@ func (v *variables) assignElem(pl place, s string, more bool) bool {
 // that must not be.
 func (v *variables) writable(slot int) (int, *cell) {
 	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 && c.attr&attrSet == 0 {
-		v.exec.errorf("warning: %s: removing nameref attribute", v.exec.m.lib.symbols.name(slot))
+		v.sh.errorf("warning: %s: removing nameref attribute", v.sh.m.lib.symbols.name(slot))
 		v.own(slot).attr &^= attrRef
 	}
 	if c := v.cell(slot); c != nil && c.attr&attrRef != 0 {
@@ -487,7 +489,7 @@ func (v *variables) writable(slot int) (int, *cell) {
 			return slot, nil
 		}
 		if pl.elem {
-			v.exec.errorf("`%s': not a valid identifier", c.str)
+			v.sh.errorf("`%s': not a valid identifier", c.str)
 			return slot, nil
 		}
 		slot = pl.slot
@@ -497,7 +499,7 @@ func (v *variables) writable(slot int) (int, *cell) {
 		return slot, nil
 	}
 	c := v.own(slot)
-	if v.exec.opt&option.AllExport != 0 {
+	if v.sh.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	return slot, c
@@ -511,7 +513,7 @@ func (v *variables) assignIndex(slot int, i int64, s string, more bool, sub stri
 	}
 	if c.attr&attrDynamic != 0 {
 		if c.dyn.setAt != nil {
-			v.eval.assignComputedAt(c.dyn, i, s)
+			v.sh.assignComputedAt(c.dyn, i, s)
 		}
 		return true
 	}
@@ -521,7 +523,7 @@ func (v *variables) assignIndex(slot int, i int64, s string, more bool, sub stri
 		i += a.End()
 	}
 	if i < 0 || i > maxIndex {
-		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(slot), sub)
+		v.sh.errorf("%s[%s]: bad array subscript", v.sh.m.lib.symbols.name(slot), sub)
 		return false
 	}
 	old, _ := a.At(i)
@@ -537,7 +539,7 @@ func (v *variables) setIndex(c *cell, i int64, value string) bool {
 	if !ok {
 		n += elemWeight
 	}
-	if !v.chargeCell(c, n) || !v.eval.spend(a.Moves(i)) {
+	if !v.chargeCell(c, n) || !v.sh.spend(a.Moves(i)) {
 		return false
 	}
 	a.Set(i, value)
@@ -584,7 +586,7 @@ func (v *variables) assignKey(slot int, key, s string, more bool) bool {
 		return false
 	}
 	if key == "" {
-		v.exec.errorf("%s[%s]: bad array subscript", v.exec.m.lib.symbols.name(slot), key)
+		v.sh.errorf("%s[%s]: bad array subscript", v.sh.m.lib.symbols.name(slot), key)
 		return false
 	}
 	t := v.table(c)
@@ -652,3 +654,145 @@ func (v *variables) runeCount(s string) int {
 
 // quoteShell quotes as ${x@Q} does.
 func (v *variables) quoteShell(s string) string { return quote.Shell(v.locale(), s) }
+
+// chargeCell charges n more bytes for a variable.
+func (v *variables) chargeCell(c *cell, n int) bool {
+	if !v.sh.charge(n) {
+		return false
+	}
+	c.charged += n
+	return true
+}
+
+// setText stores the value of a plain variable.
+func (v *variables) setText(c *cell, s string) bool {
+	if n := textWeight(len(s)); n != c.charged && !v.chargeCell(c, n-c.charged) {
+		return false
+	}
+	c.store(s)
+	return true
+}
+
+// initVars sets the variables that a shell has from the start.
+func (v *variables) initVars(shlvl int) {
+	sym := v.sh.m.lib.symbols
+	set := func(name, value string, a attr) {
+		c := &cell{epoch: v.epoch, attr: a}
+		c.store(value)
+		v.put(sym.slot(name), c)
+	}
+	unset := func(name, value string) {
+		if c := v.cell(sym.slot(name)); c == nil {
+			set(name, value, 0)
+		}
+	}
+	set("IFS", " \t\n", 0)
+	unset("PS4", "+ ")
+	set("OPTIND", "1", 0)
+	set("OPTERR", "1", 0)
+	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+	unset("TERM", "dumb")
+	if n, err := strconv.Atoi(v.get(slotSHLVL)); err == nil {
+		shlvl = n + 1
+	}
+	if v.sh.opt&option.Posix == 0 {
+		unset("SHELL", "/bin/bash")
+	}
+	set("SHLVL", strconv.Itoa(shlvl), attrExport)
+	set("BASH", "/bin/bash", 0)
+	set("BASH_VERSION", bashVersion, 0)
+	unset("HOSTNAME", v.sh.m.hostname)
+	unset("HOSTTYPE", "x86_64")
+	unset("OSTYPE", "linux-gnu")
+	unset("MACHTYPE", machineType)
+	set("UID", strconv.Itoa(int(v.sh.cred.UID)), attrReadonly|attrInteger)
+	set("EUID", strconv.Itoa(int(v.sh.cred.UID)), attrReadonly|attrInteger)
+	set("PPID", strconv.Itoa(v.sh.p.PPID), attrReadonly|attrInteger)
+	set("COMP_WORDBREAKS", " \t\n\"'><=;|&(:", 0)
+	v.initPWD(set)
+	v.put(sym.slot("BASH_VERSINFO"), &cell{
+		epoch: v.epoch, attr: attrArray | attrSet | attrReadonly,
+		arr: array.NewIndexed([]string{"5", "2", "15", "1", "release", machineType}, v.epoch),
+	})
+	for _, d := range v.sh.m.lib.dynamics {
+		if c := v.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {
+			if d.slot == slotSHELLOPTS || d.slot == slotBASHOPTS {
+				v.inheritOptions(d, c.str)
+			}
+			continue
+		}
+		v.put(d.slot, d.cell)
+	}
+}
+
+// inheritOptions turns on the options in SHELLOPTS or BASHOPTS of the environment.
+func (v *variables) inheritOptions(d dynamicCell, list string) {
+	for name := range strings.SplitSeq(list, ":") {
+		if d.slot == slotSHELLOPTS {
+			v.sh.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
+		} else {
+			v.sh.shopt |= shopt.ByName(name)
+		}
+	}
+	c := *d.cell
+	c.epoch = v.epoch
+	c.attr |= attrExport
+	v.put(d.slot, &c)
+}
+
+// setCommandString sets BASH_EXECUTION_STRING to the script of -c.
+func (v *variables) setCommandString(text string) {
+	c := &cell{epoch: v.epoch}
+	c.store(text)
+	v.put(slotExecutionString, c)
+}
+
+// initPWD takes the directory's name from the environment when it is right.
+func (v *variables) initPWD(set func(string, string, attr)) {
+	pwd := v.get(slotPWD)
+	named := false
+	if pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd {
+		a, err1 := v.sh.m.fs.Stat(v.sh.cred, pwd)
+		b, err2 := v.sh.m.fs.Stat(v.sh.cred, v.sh.dir)
+		named = err1 == nil && err2 == nil && a.Ino == b.Ino
+	}
+	if named {
+		v.sh.dir = pwd
+	} else if real, err := v.sh.m.fs.Realpath(v.sh.cred, v.sh.dir); err == nil {
+		v.sh.dir = real
+	}
+	set("PWD", v.sh.dir, attrExport)
+	if c := v.cell(slotOLDPWD); c == nil {
+		v.put(slotOLDPWD, &cell{epoch: v.epoch, attr: attrExport})
+	}
+}
+
+// lookupEnv returns an exported variable.
+func (v *variables) lookupEnv(name string) (string, bool) {
+	slot := v.sh.m.lib.symbols.known(name)
+	if slot < 0 {
+		return "", false
+	}
+	if c := v.cell(slot); c != nil && c.attr&attrExport != 0 && c.attr&(attrArray|attrAssoc) == 0 && c.isSet() {
+		return v.text(c), true
+	}
+	return "", false
+}
+
+// assignDynamic gives a computed variable a value.
+func (v *variables) assignDynamic(slot int, c *cell, s string, more bool) {
+	if more {
+		s = v.text(c) + s
+	}
+	if c.dyn.set != nil {
+		if c.dyn.attr&attrInteger != 0 {
+			n, _ := v.sh.arithText(s)
+			s = strconv.FormatInt(n, 10)
+		}
+		v.sh.assignComputed(c.dyn, s)
+		return
+	}
+	if c.dyn.list == nil && c.dyn.attr&attrReadonly != 0 {
+		v.readonlyError(slot)
+	}
+}

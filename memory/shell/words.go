@@ -245,9 +245,7 @@ type expansion struct {
 	fb      *fields // a builder of fields that is free, nil for none
 	ifs     ifs.Set
 
-	exec      *execution
-	variables *variables
-	sh        *interp // runs the substitutions, computes the arithmetic
+	sh *interp // has the variables and the arithmetic, runs the substitutions
 }
 
 // pop removes the words above base.
@@ -295,7 +293,7 @@ func (e *expansion) expandParts(parts []wpart, mode expandMode) string {
 	f.begin(mode)
 	for _, p := range parts {
 		p.expand(f, false)
-		if e.exec.ctl != ctlNone {
+		if e.sh.ctl != ctlNone {
 			break
 		}
 	}
@@ -337,11 +335,11 @@ func (e *expansion) fields(w *word) {
 	switch {
 	case w.constant:
 		e.stack = append(e.stack, w.lit)
-	case w.simple != nil && !e.variables.isRef(w.simple.slot):
+	case w.simple != nil && !e.sh.isRef(w.simple.slot):
 		e.stack = append(e.stack, w.simple.value(e.sh))
 	case w.bare != nil:
 		e.bareField(w.bare)
-	case w.braces && e.exec.opt&option.BraceExpand != 0:
+	case w.braces && e.sh.opt&option.BraceExpand != 0:
 		e.braceFields(nil, w.parts)
 	case w.braces:
 		e.partFields(w.plain)
@@ -375,7 +373,7 @@ func (e *expansion) partFields(parts []wpart) {
 	f.begin(forFields)
 	for _, p := range parts {
 		p.expand(f, false)
-		if e.exec.ctl != ctlNone {
+		if e.sh.ctl != ctlNone {
 			e.done(f)
 			return
 		}
@@ -401,7 +399,7 @@ func (e *expansion) expandNested(w *word, expand func(*word) string) string {
 		return ""
 	}
 	s := expand(w)
-	e.exec.shallower(w.levels)
+	e.sh.shallower(w.levels)
 	return s
 }
 
@@ -748,7 +746,7 @@ func (f *fields) between() {
 
 // separators returns the class of each byte for splitting: see package ifs.
 func (e *expansion) separators() *[256]uint8 {
-	s, ok := e.variables.value(slotIFS)
+	s, ok := e.sh.value(slotIFS)
 	if !ok {
 		s = ifs.Default
 	}
@@ -869,14 +867,14 @@ func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 func (e *expansion) tilde(name string) (string, bool) {
 	switch name {
 	case "":
-		if home, ok := e.variables.value(slotHOME); ok {
+		if home, ok := e.sh.value(slotHOME); ok {
 			return home, true
 		}
-		return e.exec.homeOf(int(e.exec.cred.UID))
+		return e.sh.homeOf(int(e.sh.cred.UID))
 	case "+":
-		return e.variables.get(slotPWD), true
+		return e.sh.get(slotPWD), true
 	case "-":
-		return e.variables.value(slotOLDPWD)
+		return e.sh.value(slotOLDPWD)
 	}
 	digits := strings.TrimLeft(name, "+-")
 	if n, err := strconv.Atoi(digits); err == nil {
@@ -889,7 +887,7 @@ func (e *expansion) tilde(name string) (string, bool) {
 		}
 		return "", false
 	}
-	return e.exec.home(name)
+	return e.sh.home(name)
 }
 
 // home returns a user's home directory from the machine's /etc/passwd.
@@ -1114,12 +1112,12 @@ func (e *expansion) braceSequence(s *brace.Sequence, before, rest []wpart) {
 		text := s.Text(n)
 		switch {
 		case plain:
-			e.exec.hold(16 + len(text))
+			e.sh.hold(16 + len(text))
 			e.push(text)
 		default:
 			if s.HasChars() && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
-				e.exec.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
-				e.exec.abort()
+				e.sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
+				e.sh.abort()
 				return
 			}
 			var item wpart = &litPart{text}
@@ -1132,4 +1130,46 @@ func (e *expansion) braceSequence(s *brace.Sequence, before, rest []wpart) {
 			return
 		}
 	}
+}
+
+// releaseHeld releases the memory held since held had this value.
+func (e *expansion) releaseHeld(held int) {
+	e.sh.charge(held - e.sh.memory.Held())
+	e.sh.memory.SetHeld(held)
+	if c := cap(e.stack); c > manyWords && len(e.stack) < c/4 {
+		e.stack = append(make([]string, 0, 2*len(e.stack)), e.stack...)
+	}
+}
+
+// manyWords is the number of words of a command that do not count as memory.
+const manyWords = 1 << 12
+
+// push adds a word to those of the command.
+func (e *expansion) push(s string) {
+	if len(e.stack) == cap(e.stack) && !e.growStack(1) {
+		return
+	}
+	e.stack = append(e.stack, s)
+}
+
+// pushAll is push for a list.
+func (e *expansion) pushAll(list []string) {
+	if len(e.stack)+len(list) > cap(e.stack) && !e.growStack(len(list)) {
+		return
+	}
+	e.stack = append(e.stack, list...)
+}
+
+// growStack charges for a stack with room for n more words.
+func (e *expansion) growStack(n int) bool {
+	need := len(e.stack) + n
+	if need <= manyWords {
+		return true
+	}
+	size := max(need, 2*cap(e.stack))
+	if !e.sh.hold(16 * (size - cap(e.stack))) {
+		return false
+	}
+	e.stack = append(make([]string, 0, size), e.stack...)
+	return true
 }
