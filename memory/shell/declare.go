@@ -297,19 +297,20 @@ func (v *variables) localCopy(slot int) {
 
 // swapGlobal makes the global variable the visible one for declare -g.
 func (d *declaration) swapGlobal(slot int) func() {
-	if !d.global || !d.sh.inShellFunction() {
+	sh := d.sh // The closure must not hold d, which would then be allocated.
+	if !d.global || !sh.inShellFunction() {
 		return func() {}
 	}
-	for i, s := range d.sh.saved {
+	for i, s := range sh.saved {
 		if s.slot != slot {
 			continue
 		}
-		inner := d.sh.cell(slot)
-		d.sh.put(slot, s.old)
+		inner := sh.cell(slot)
+		sh.put(slot, s.old)
 		return func() {
-			d.sh.saved = append([]savedCell(nil), d.sh.saved...)
-			d.sh.saved[i].old = d.sh.cell(slot)
-			d.sh.put(slot, inner)
+			sh.saved = append([]savedCell(nil), sh.saved...)
+			sh.saved[i].old = sh.cell(slot)
+			sh.put(slot, inner)
 		}
 	}
 	return func() {}

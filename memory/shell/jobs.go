@@ -569,9 +569,9 @@ func (t *trapRun) waited(n int) {
 }
 
 // noticeSignals lets the next command see that children have ended while the words of the last one were made.
-func (t *trapRun) noticeSignals() {
-	if !t.traps.IsUnused() && t.sh.p.Pending.Load() != 0 {
-		t.sh.p.Attention.Store(true)
+func (sh *interp) noticeSignals() {
+	if !sh.traps.IsUnused() && sh.p.Pending.Load() != 0 {
+		sh.p.Attention.Store(true)
 	}
 }
 

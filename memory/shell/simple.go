@@ -208,9 +208,9 @@ func (x *simpleCode) perform(sh *interp) int {
 }
 
 // running notes the command for BASH_COMMAND. In a trap that remains the interrupted command.
-func (t *trapRun) running(x *simpleCode) {
-	if t.inTrap == 0 {
-		t.sh.current = x
+func (sh *interp) running(x *simpleCode) {
+	if sh.inTrap == 0 {
+		sh.current = x
 	}
 }
 
@@ -490,8 +490,8 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 }
 
 // isTracing reports whether commands are shown before they run: DEBUG traps and set -x.
-func (t *trapRun) isTracing() bool {
-	return t.sh.opt&(option.XTrace|option.NoExec) != 0 || t.traps.Has(trap.Debug)
+func (sh *interp) isTracing() bool {
+	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps.Has(trap.Debug)
 }
 
 // command runs a command and returns its status, which is also sh.status then.
@@ -686,18 +686,18 @@ func (c *compiler) single(cmd *syntax.Command) command {
 }
 
 // check handles a failed command: the ERR trap, then set -e.
-func (t *trapRun) check(st int) {
-	if t.sh.noErrExit > 0 || t.sh.ctl != ctlNone {
+func (sh *interp) check(st int) {
+	if sh.noErrExit > 0 || sh.ctl != ctlNone {
 		return
 	}
-	if t.hasTrap(trap.Err) {
-		t.runErrTrap(st)
-		if t.sh.ctl != ctlNone {
+	if sh.hasTrap(trap.Err) {
+		sh.runErrTrap(st)
+		if sh.ctl != ctlNone {
 			return
 		}
 	}
-	if t.sh.opt&option.ErrExit != 0 {
-		t.sh.exit(st)
+	if sh.opt&option.ErrExit != 0 {
+		sh.exit(st)
 	}
 }
 

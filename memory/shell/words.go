@@ -332,14 +332,15 @@ func (e *expansion) partText(p wpart) string {
 
 // fields expands a word to fields on the stack.
 func (e *expansion) fields(w *word) {
+	sh := e.sh
 	switch {
 	case w.constant:
 		e.stack = append(e.stack, w.lit)
-	case w.simple != nil && !e.sh.isRef(w.simple.slot):
-		e.stack = append(e.stack, w.simple.value(e.sh))
+	case w.simple != nil && !sh.isRef(w.simple.slot):
+		e.stack = append(e.stack, w.simple.value(sh))
 	case w.bare != nil:
 		e.bareField(w.bare)
-	case w.braces && e.sh.opt&option.BraceExpand != 0:
+	case w.braces && sh.opt&option.BraceExpand != 0:
 		e.braceFields(nil, w.parts)
 	case w.braces:
 		e.partFields(w.plain)
