@@ -244,7 +244,7 @@ func runTestBuiltin(sh *interp, args []string) int {
 		a = a[:len(a)-1]
 	}
 	if len(a) == 3 { // The common form: no parser needed.
-		if st := testThreeArgs(sh, a); st >= 0 {
+		if st := testThreeArgs(a); st >= 0 {
 			return st
 		}
 	}
@@ -261,7 +261,7 @@ func runTestBuiltin(sh *interp, args []string) int {
 }
 
 // testThreeArgs evaluates "a op b" for numbers and strings; -1 for others.
-func testThreeArgs(sh *interp, a []string) int {
+func testThreeArgs(a []string) int {
 	var ok bool
 	switch op := a[1]; op {
 	case "=", "==":

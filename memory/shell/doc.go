@@ -9,7 +9,8 @@
 //     the old cell aside and back afterwards, which is bash's dynamic scope in O(1).
 //   - A cell keeps the integer beside the string, so that loops do not convert. Arrays
 //     are slices until they get holes; associative arrays keep bash's order of hashes.
-//   - A process is an interp. A fork copies it and its table of cells; the cells belong to
+//   - A process is an interp, which consists of parts with their own state: execution, variables, functions,
+//     expansion, jobControl, trapRun and others. A fork copies it and its table of cells; the cells belong to
 //     the epoch that made them and are copied when another one writes. A substitution runs
 //     on the goroutine of its parent, which gets its epoch back when the child has left
 //     no process behind; pipelines and jobs get a goroutine each.

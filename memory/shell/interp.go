@@ -18,7 +18,7 @@ import (
 
 // interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. It
 // consists of parts, each with its own state; a method that needs several of them, or runs commands, is one of interp.
-// Forks are frequent, so the size of interp counts: it is 1400 bytes, the most that fit into a block of 1408.
+// Forks are frequent, so the size of interp counts: up to 1400 bytes it takes a block of 1408.
 type interp struct {
 	execution
 	variables

@@ -106,7 +106,8 @@ func textWeight(n int) int {
 }
 
 // variables holds the variables of a process, by slot of their name, and those that local variables and temporary
-// assignments hide.
+// assignments hide. Only a cell of the epoch is written; own copies another one first. The memory that a cell has
+// charged is released when the cell goes away.
 type variables struct {
 	vars       []*cell
 	varsShared bool        // vars belongs to another process too
