@@ -56,46 +56,59 @@ func ownCredentials() (credentials, error) {
 	return credentialsIn("/proc/thread-self")
 }
 
+// statusBuffers are for the status files of processes, which are read for each call.
+var statusBuffers = sync.Pool{New: func() any { return new([8 << 10]byte) }} //nolint:gochecknoglobals // a cache
+
 // credentialsIn reads the status file of a process directory (proc_pid_status(5)).
 func credentialsIn(dir string) (credentials, error) {
 	c := credentials{uid: -1, gid: -1}
-	data, err := readProc(dir+"/status", make([]byte, 8<<10))
+	buf, _ := statusBuffers.Get().(*[8 << 10]byte)
+	defer statusBuffers.Put(buf)
+	data, err := readProc(dir+"/status", buf[:])
 	if err != nil {
 		return c, err
 	}
 	seen := 0
-	for line := range bytes.Lines(data) {
-		name, value, _ := strings.Cut(string(line), ":")
-		fields := strings.Fields(value)
+	for len(data) > 0 && seen < statusFields {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		known := true
 		var err error
-		switch name {
+		switch string(name) {
 		case "Uid":
-			c.uid, err = fileSystemID(fields)
+			c.uid, err = fileSystemID(strings.Fields(string(value)))
 		case "Gid":
-			c.gid, err = fileSystemID(fields)
+			c.gid, err = fileSystemID(strings.Fields(string(value)))
 		case "Groups":
+			fields := strings.Fields(string(value))
 			slices.Sort(fields)
 			c.groups = strings.Join(fields, " ")
 		case "CapEff":
-			c.caps, err = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			c.caps, err = strconv.ParseUint(string(bytes.TrimSpace(value)), 16, 64)
 			c.caps &= fileCapabilities
 		case "Umask":
 			var mask uint64
-			mask, err = strconv.ParseUint(strings.TrimSpace(value), 8, 32)
+			mask, err = strconv.ParseUint(string(bytes.TrimSpace(value)), 8, 32)
 			c.umask = uint32(mask)
 		default:
-			continue
+			known = false
 		}
 		if err != nil {
 			return c, err
 		}
-		seen++
+		if known {
+			seen++
+		}
 	}
-	if seen != 5 {
+	if seen != statusFields {
 		return c, unix.EINVAL
 	}
 	return c, nil
 }
+
+// statusFields is the number of lines of a status file that have credentials.
+const statusFields = 5
 
 // readProc reads the beginning of a file of proc(5) into buf, which takes fewer calls than os.ReadFile.
 func readProc(path string, buf []byte) ([]byte, error) {

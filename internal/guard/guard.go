@@ -287,7 +287,7 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return unix.EEXIST // as the kernel says, but without a second look; "mkdir -p" and "ln" try
 	case op == opOpen && existsAt(e.dir, e.name):
 		return nil // nothing comes into being
-	case (op == opSymlink || op == opLink) && len(g.rules.below(e.String())) > 0:
+	case (op == opSymlink || op == opLink) && g.rules.above[e.String()]:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)
 	case g.makesRepo(e):
@@ -376,7 +376,7 @@ func (g *Guard) decideMove(from, to entry) error {
 	if err := g.decideEntry(opRename, to); err != nil {
 		return err
 	}
-	if len(g.rules.below(to.String())) == 0 {
+	if !g.rules.above[to.String()] {
 		return nil
 	}
 	// The content of from may change before the kernel moves it. With this error mv(1) copies

@@ -13,7 +13,7 @@ import (
 type ruleset struct {
 	names   map[string]map[string]*forbidden // directory → lower-case name → guard
 	all     map[string]*forbidden            // directory → guard of every name
-	under   []*forbidden                     // every guard, to find those below a directory
+	above   map[string]bool                  // directories with a guarded name at any depth
 	fixed   map[string]bool                  // directories that protected paths lie in, at any depth
 	mounted map[string]bool                  // paths that the sandbox mounts on
 	noRepos []string
@@ -47,7 +47,7 @@ func newRuleset(rules Rules) *ruleset {
 	r := &ruleset{
 		names: map[string]map[string]*forbidden{}, all: map[string]*forbidden{},
 		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), delicates: map[string]bool{},
-		mounted: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
+		mounted: map[string]bool{}, above: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
 	}
 	for _, s := range rules.Sockets {
 		r.sockets[string(s)] = true
@@ -62,7 +62,9 @@ func newRuleset(rules Rules) *ruleset {
 	}
 	for _, n := range rules.Names {
 		g := &forbidden{string(n.Dir), string(n.Name), plain(n.Except)}
-		r.under = append(r.under, g)
+		for dir := g.dir; !r.above[dir]; dir = filepath.Dir(dir) {
+			r.above[dir] = true
+		}
 		if g.name == "*" {
 			r.all[g.dir] = g
 			for _, name := range gitObeys {
@@ -141,24 +143,6 @@ func (r *ruleset) guarded(dir, name string) *forbidden {
 		}
 	}
 	return g
-}
-
-// below returns the guarded paths at or under the directory p, relative to p: the
-// guarded entries, and directories whose entries are all guarded; "" is p itself.
-func (r *ruleset) below(p string) []string {
-	var rest []string
-	for _, g := range r.under {
-		full := g.dir + "/" + g.name
-		if g.name == "*" {
-			full = g.dir
-		}
-		if full == p && g.name == "*" {
-			rest = append(rest, "")
-		} else if strings.HasPrefix(full, p+"/") {
-			rest = append(rest, full[len(p)+1:])
-		}
-	}
-	return rest
 }
 
 // anchored reports whether p contains protected paths, so that moving it would
