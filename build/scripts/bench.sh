@@ -18,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/proxy ./test/bench/shell ./test/bench/persistent ./test/bench/pods ./test/bench/broker ./test/bench/agents
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/entries ./test/bench/proxy ./test/bench/shell ./test/bench/persistent ./test/bench/pods ./test/bench/broker ./test/bench/agents
 
 write=no
 if [[ ${1-} == --docs ]]; then
@@ -30,6 +30,7 @@ fi
   printf '%s, %s processors with a load of %s before, Linux %s, %s. The last two columns are ratios within one round.\n\n' \
     "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
   "$bin/startup" -command bin/agent-sandbox -guest bin/guest/sandbox-guest -npm "$npm" "$@"
+  "$bin/entries" -command bin/agent-sandbox
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
   "$bin/shell" -npm "$peers"
   "$bin/broker"

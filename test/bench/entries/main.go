@@ -1,0 +1,235 @@
+// Command entries measures what a call costs in a sandbox that makes a directory entry, which the guard makes in place of the
+// kernel, and what that means for programs that make many. The entries lie in memory: in /dev/shm outside, and in the private
+// /tmp inside. It prints Markdown tables. build/scripts/bench.sh runs it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/command"
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
+)
+
+const (
+	calls = "calls" // the argument that makes this program make the calls, in the directory that follows
+	// each is the number of calls of a kind that one time is the mean of.
+	each = 2000
+	// files is how many the repository and the archive have.
+	files = 10_000
+)
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == calls {
+		if err := makeCalls(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "entries:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	command.Main("entries", run)
+}
+
+func run(ctx context.Context) error {
+	sandboxed := flag.String("command", "bin/agent-sandbox", "the command to measure")
+	count := flag.Int("rounds", 10, "rounds that count, after one that warms up")
+	flag.Parse()
+	if *count < 1 || flag.NArg() > 0 {
+		return fmt.Errorf("expected flags only, and at least one round")
+	}
+	s, err := newScene(ctx, *sandboxed)
+	if err == nil {
+		err = s.reportCalls(ctx, *count)
+	}
+	if err == nil {
+		err = s.reportPrograms(ctx, *count)
+	}
+	return errors.Join(err, os.RemoveAll(s.project), os.RemoveAll(s.outside))
+}
+
+// scene is a project with a repository and an archive, and the directory for what programs make outside.
+type scene struct{ command, project, outside string }
+
+// newScene makes a scene. With an error, what has been made is to be removed, too.
+func newScene(ctx context.Context, command string) (s scene, err error) {
+	if s.command, err = filepath.Abs(command); err != nil {
+		return s, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return s, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return s, err
+	}
+	if s.project, err = os.MkdirTemp(home, "entries-"); err != nil {
+		return s, err
+	}
+	if s.outside, err = os.MkdirTemp("/dev/shm", "entries-"); err != nil {
+		return s, err
+	}
+	script := fmt.Sprintf(`cp "$1" entries && git init -q repository && cd repository &&
+		for d in $(seq 100); do mkdir -p $d && for f in $(seq %d); do echo $d $f >$d/$f; done; done &&
+		git add -A && git -c user.name=bench -c user.email=bench@localhost commit -q -m files && tar -cf ../files.tar --exclude=.git .`, files/100)
+	cmd := exec.CommandContext(ctx, "bash", "-ec", script, "bash", self)
+	cmd.Dir = s.project
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return s, fmt.Errorf("set-up: %w\n%s", err, out)
+	}
+	return s, nil
+}
+
+// memory is a directory in memory.
+func (s *scene) memory(inside bool) string {
+	if inside {
+		return "/tmp"
+	}
+	return s.outside
+}
+
+// run executes a command line in the project, in a sandbox or not.
+func (s *scene) run(ctx context.Context, inside bool, args ...string) ([]byte, error) {
+	if inside {
+		args = append([]string{s.command, "exec", "--quiet", "--"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = s.project
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%q: %w\n%s", args, err, stderr.Bytes())
+	}
+	return out, err
+}
+
+// kind is a call to measure.
+type kind struct {
+	name string
+	make func(name string) error
+}
+
+func kinds() []kind {
+	create := func(name string) error {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	return []kind{
+		{"open, a new file", create},
+		{"open with O_CREAT, a file that exists", func(string) error { return create("exists") }},
+		{"mkdir", func(name string) error { return os.Mkdir(name, 0o755) }},
+		{"symlink", func(name string) error { return os.Symlink("exists", name) }},
+		{"link", func(name string) error { return os.Link("exists", name) }},
+		{"rename", func(name string) error {
+			if name == "0" {
+				return create("0")
+			}
+			n, err := strconv.Atoi(name)
+			if err != nil {
+				return err
+			}
+			return os.Rename(strconv.Itoa(n-1), name)
+		}},
+	}
+}
+
+// makeCalls prints the mean time of each kind of call in nanoseconds, a line each.
+func makeCalls(in string) error {
+	for _, k := range kinds() {
+		dir, err := os.MkdirTemp(in, "calls-")
+		if err != nil {
+			return err
+		}
+		if err := os.Chdir(dir); err != nil {
+			return err
+		}
+		if err := os.WriteFile("exists", nil, 0o644); err != nil {
+			return err
+		}
+		begin := time.Now()
+		for i := range each {
+			if err := k.make(strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+		fmt.Println(int64(time.Since(begin)) / each)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportCalls prints the time of each kind of call, outside and inside in turn.
+func (s *scene) reportCalls(ctx context.Context, count int) error {
+	all := kinds()
+	took := map[bool][][]float64{false: make([][]float64, len(all)), true: make([][]float64, len(all))}
+	for round := range count + 1 {
+		for _, inside := range []bool{round%2 == 0, round%2 != 0} {
+			out, err := s.run(ctx, inside, "./entries", calls, s.memory(inside))
+			if err != nil {
+				return err
+			}
+			lines := bytes.Fields(out)
+			if len(lines) != len(all) {
+				return fmt.Errorf("printed %q, want %d numbers", out, len(all))
+			}
+			for i, line := range lines {
+				nanoseconds, err := strconv.ParseFloat(string(line), 64)
+				if err != nil {
+					return err
+				}
+				if round > 0 {
+					took[inside][i] = append(took[inside][i], nanoseconds/1000)
+				}
+			}
+		}
+	}
+	fmt.Printf("Calls that make entries, the mean of %d, %d rounds in turn, microseconds:\n\n", each, count)
+	fmt.Println("| call | outside, median | inside, median | inside, min | inside, max |")
+	fmt.Println("|---|---|---|---|---|")
+	for i, k := range all {
+		out, in := slices.Sorted(slices.Values(took[false][i])), slices.Sorted(slices.Values(took[true][i]))
+		fmt.Printf("| %s | %.1f | %.1f | %.1f | %.1f |\n", k.name, rounds.At(out, 0.5), rounds.At(in, 0.5), in[0], in[len(in)-1])
+	}
+	fmt.Println()
+	return nil
+}
+
+// reportPrograms prints the time of programs that make many files.
+func (s *scene) reportPrograms(ctx context.Context, count int) error {
+	group := rounds.Group{Title: "Programs that make many files", Warm: 1, Rounds: count}
+	for _, p := range []struct{ name, script string }{
+		{"git clone of 10,000 files", `git clone -q --no-hardlinks repository "$1/made"`},
+		{"tar -x of 10,000 files", `mkdir "$1/made"; tar -xf files.tar -C "$1/made"`},
+	} {
+		for _, inside := range []bool{false, true} {
+			c := &rounds.Contender{
+				Name: p.name + ", outside",
+				Do: func(ctx context.Context) error {
+					_, err := s.run(ctx, inside, "bash", "-ec", p.script, "bash", s.memory(inside))
+					return err
+				},
+				Undo: func(context.Context) error { return os.RemoveAll(s.outside + "/made") },
+			}
+			if inside {
+				c.Name, c.Against = p.name+", inside", p.name+", outside"
+			}
+			group.All = append(group.All, c)
+		}
+	}
+	return rounds.Table(ctx, group)
+}
