@@ -118,6 +118,13 @@ func (p *process) watch(l *guard.Listener) {
 // isBuilt reports whether bubblewrap has built the isolation; until then only bubblewrap itself asks the guard.
 func (p *process) isBuilt() bool { return p.status.isBuilt() }
 
+// first returns the PID of the sandbox's first process once there is one.
+func (p *process) first() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.child
+}
+
 // begun is called once, with the PID of the sandbox's first process.
 func (p *process) begun(pid int) {
 	pid, err := p.staged.hostPID(p.command.Process.Pid, pid)

@@ -84,10 +84,11 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
-	p.guard = guard.New(guard.Options{
-		Rules: rules, Standing: p.isBuilt, Appeared: p.appeared,
-		Refused: p.reporter.Refused,
-	})
+	o := guard.Options{Rules: rules, Standing: p.isBuilt, Appeared: p.appeared, Refused: p.reporter.Refused}
+	if plan.Userns {
+		o.First = p.first
+	}
+	p.guard = guard.New(o)
 	on.watch(p.guard)
 	if err := p.start(ctx, plan, cmd, stdio); err != nil {
 		p.network.close()

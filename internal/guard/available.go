@@ -56,7 +56,7 @@ func availableToRead() error {
 }
 
 func tryReading() error {
-	_, err := target{os.Getpid()}.read(uint64(uintptr(unsafe.Pointer(&repository[0]))), make([]byte, 1))
+	_, err := target{tid: os.Getpid()}.read(uint64(uintptr(unsafe.Pointer(&repository[0]))), make([]byte, 1))
 	return err
 }
 

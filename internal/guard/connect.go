@@ -90,7 +90,7 @@ func (g *Guard) connectUnix(sock int, addr []byte, t target, wanted func() bool)
 		return errnoOf(err)
 	}
 	defer unix.Close(fd)
-	if path := e.String(); !g.rules.sockets[path] && !g.rules.ownSocket(path) {
+	if path := e.String(); !g.rules.sockets[path] && !g.rules.ownSocket(path) || !g.view.has(fd, path) && !g.view.permits(fd, path) {
 		return g.deny(opConnect, path, unix.EACCES)
 	}
 	// Through the descriptor, so that the checked socket is the one connected to.

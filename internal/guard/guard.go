@@ -19,8 +19,9 @@ type Guard struct {
 	o        Options
 	listener *Listener
 	rules    *ruleset
-	sweep    *sweeper       // used by Serve alone
-	callers  *callers       // and these
+	sweep    *sweeper // used by Serve alone
+	callers  *callers // and these
+	view     *view
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
 	fifos    fifos          // that targets wait to open
@@ -38,6 +39,9 @@ type Options struct {
 	// Standing reports whether the sandbox is built; until then only the program that builds it makes calls. Nil: it is.
 	// Serve calls it.
 	Standing func() bool
+	// First returns the PID of a process that has the sandbox's own mounts, when commands can mount; nil: they cannot.
+	// It is called once the sandbox stands.
+	First func() int
 	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
 	// Appeared is called with a guarded name that exists in spite of the guard. Serve and Close call it.
@@ -52,7 +56,11 @@ type Event struct {
 
 // New makes a guard that is ready to serve a listener.
 func New(o Options) *Guard {
-	return &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names), callers: newCallers()}
+	g := &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names), callers: newCallers()}
+	if o.First != nil {
+		g.view = newView(o.First, g.rules)
+	}
+	return g
 }
 
 // Program returns the seccomp program for the guard's commands on this architecture.
@@ -124,6 +132,7 @@ func (g *Guard) Close() {
 	g.calls.Wait()
 	g.fifos.abort()
 	g.callers.close()
+	g.view.close()
 	_ = g.listener.Close() // last: connects under way answer through it
 }
 
@@ -134,13 +143,16 @@ func (g *Guard) answer(n notification) {
 			g.listener.proceed(n.id)
 			return
 		}
+		if g.view != nil {
+			_ = g.view.open() // with the rights of the guard; without a view nothing is permitted
+		}
 	}
 	call, known := entryCallOf(n.nr)
 	if !known {
 		g.listener.refuse(n.id, unix.ENOSYS)
 		return
 	}
-	t := target{tid: int(n.pid)}
+	t := target{tid: int(n.pid), view: g.view}
 	if call.op == opExec {
 		g.listener.proceed(n.id)
 		return
@@ -287,6 +299,8 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return unix.EEXIST // as the kernel says, but without a second look; "mkdir -p" and "ln" try
 	case op == opOpen && existsAt(e.dir, e.name):
 		return nil // nothing comes into being
+	case !g.view.permits(e.dir, e.path):
+		return g.deny(op, e.String(), unix.EROFS) // no rule says what it is
 	case (op == opSymlink || op == opLink) && g.rules.above[e.String()]:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)
@@ -375,6 +389,9 @@ func (g *Guard) decideMove(from, to entry) error {
 	}
 	if err := g.decideEntry(opRename, to); err != nil {
 		return err
+	}
+	if !g.view.permits(from.dir, from.path) {
+		return g.deny(opRename, from.String(), unix.EXDEV)
 	}
 	if !g.rules.above[to.String()] {
 		return nil

@@ -145,7 +145,7 @@ func (l *Loopback) sweep() {
 
 // ours returns the inode of a call's socket if give created it and it is not connected yet.
 func (l *Loopback) ours(n notification) (ino uint64, ours bool) {
-	name, err := os.Readlink(target{int(n.pid)}.proc(int(int32(n.args[0]))))
+	name, err := os.Readlink(target{tid: int(n.pid)}.proc(int(int32(n.args[0]))))
 	if err != nil {
 		return 0, false // the kernel reports the error: it is not an Internet socket in any case
 	}
@@ -168,7 +168,7 @@ func (l *Loopback) connect(n notification) error {
 		return unix.EINVAL
 	}
 	addr := make([]byte, uint32(n.args[2]))
-	if err := (target{int(n.pid)}).peek(n.args[1], addr); err != nil {
+	if err := (target{tid: int(n.pid)}).peek(n.args[1], addr); err != nil {
 		return err
 	}
 	if !l.listener.valid(n.id) { // what was read may be another process's

@@ -23,11 +23,13 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	case isProc(e.dir):
 		return g.openProc(n, t, c, flags, e)
 	}
-	fd := -1
-	err := g.masked(c, mode, e, func(mode uint32) (err error) {
-		fd, err = unix.Openat(e.dir, e.name, flags|unix.O_EXCL|unix.O_CLOEXEC, mode)
-		return err
-	})
+	fd, err := -1, error(unix.EEXIST)
+	if g.view.permits(e.dir, e.path) {
+		err = g.masked(c, mode, e, func(mode uint32) (err error) {
+			fd, err = unix.Openat(e.dir, e.name, flags|unix.O_EXCL|unix.O_CLOEXEC, mode)
+			return err
+		})
+	}
 	switch {
 	case err == nil:
 		defer unix.Close(fd)
@@ -102,6 +104,13 @@ func (g *Guard) openProc(n notification, t target, c credentials, flags int, e e
 	if e.name == "" {
 		return unix.EISDIR
 	}
+	if pin, err := t.ownFile(e); err == nil {
+		if flags&unix.O_NOFOLLOW != 0 {
+			_ = unix.Close(pin)
+			return unix.ELOOP
+		}
+		return g.reopen(n, t, c, flags, pin)
+	}
 	owner, err := t.ownsProc(e.dir, e.name)
 	switch {
 	case err != nil:
@@ -125,6 +134,21 @@ func (g *Guard) openProc(n notification, t target, c credentials, flags int, e e
 	}
 	defer unix.Close(fd)
 	return g.handOver(n, fd, flags)
+}
+
+// ownFile opens what a descriptor of the target refers to, for its path only, if e is the link to it in a proc(5) that the
+// target has mounted. Another directory can be mounted over its own there, so the guard takes the link of its own proc(5).
+func (t target) ownFile(e entry) (int, error) {
+	number, err := strconv.Atoi(e.name)
+	if err != nil || number < 0 || t.view.has(e.dir, e.path) {
+		return -1, unix.ENOENT
+	}
+	ids, err := t.namespaced()
+	if err != nil || !strings.HasSuffix(e.path, "/"+ids["self"]+"/fd") {
+		return -1, unix.ENOENT
+	}
+	fd, err := unix.Open(t.proc(number), unix.O_PATH|unix.O_CLOEXEC, 0)
+	return fd, errnoOf(err)
 }
 
 // magic opens the object that a link of proc(5) leads to, for its path only.
@@ -159,6 +183,9 @@ func (t target) ownsProc(dir int, name string) (processOf, error) {
 	if err != nil {
 		return noProcess, errnoOf(err)
 	}
+	if !t.view.has(dir, path) {
+		return otherProcess, nil // what is mounted there can be another's
+	}
 	for part := range strings.SplitSeq(path+"/"+name, "/") {
 		if _, err := strconv.Atoi(part); err != nil {
 			continue
@@ -183,7 +210,7 @@ func (t target) openTerminal(devTTY int) (int, error) {
 	case its.device == 0:
 		return -1, unix.ENXIO
 	}
-	if own, err := (target{os.Getpid()}).terminal(); err == nil && own == its {
+	if own, err := (target{tid: os.Getpid()}).terminal(); err == nil && own == its {
 		return dup(devTTY)
 	}
 	return t.openDevice(its.device)

@@ -16,7 +16,10 @@ import (
 
 // target is a thread inside the sandbox that waits for the guard's answer.
 // Everything read from it is hostile.
-type target struct{ tid int }
+type target struct {
+	tid  int
+	view *view
+}
 
 // maxLinks is the number of symbolic links that the kernel follows (path_resolution(7)).
 const maxLinks = 40

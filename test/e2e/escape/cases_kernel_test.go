@@ -55,6 +55,26 @@ func namespaces() []escape {
 			Hold:    holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
 			Control: control{Setup: func(h *host) {}, If: func() string { return "" }},
 		},
+		{
+			ID: "C17.6", Name: "with user namespaces allowed a mount of one's own gives a protected name no second path",
+			Flags: []string{"--userns"},
+			Sh: `mkdir -p {scratch}/m; unshare -Um --keep-caps sh -c '
+					mount --rbind {work} {scratch}/m; echo x >{scratch}/m/.mcp.json; cd {scratch}/m; echo x >.envrc; mkdir .claude
+					echo x >.claude/settings.json; mv src .husky; mkdir new; mkdir new/.git
+					mkdir {work}/other; mount --rbind {work} {work}/other; echo x >{work}/other/.mcp.json'`,
+			Hold: holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude/settings.json", "{work}/.husky", "{work}/new/.git"),
+		},
+		{
+			ID: "C17.7", Name: "with user namespaces allowed a mount of one's own leads to no process and no socket of the host",
+			Flags: []string{"--userns"},
+			Setup: func(h *host) { h.services = append(h.services, h.listen("stream", h.expand("{work}/service.sock"))) },
+			Sh: `mkdir -p {scratch}/m {scratch}/p; unshare -Um --keep-caps sh -c '
+					mount --rbind {work} {scratch}/m; {attacker} connect stream {scratch}/m/service.sock
+					touch {scratch}/s; mount --bind {work}/service.sock {scratch}/s; {attacker} connect stream {scratch}/s
+					mount --rbind /proc/1 {scratch}/p; (: <>{scratch}/p/mem) && echo OPEN the memory of process 1
+					mount --rbind /proc/1 /proc/$$; exec 3<>/proc/$$/mem && echo OPEN the memory of process 1'`,
+			Hold: unreached,
+		},
 	}
 }
 
