@@ -291,8 +291,10 @@ func Test_Ordinary_Commands_Work_Under_The_Guard_Inside(t *testing.T) {
 			{"a sample of a hook", `echo s >.git/hooks/pre-commit.sample && cat .git/hooks/pre-commit.sample`, "s\n"},
 			{"a commit's files", `echo c >.git/index.lock && mv .git/index.lock .git/index && cat .git/index`, "c\n"},
 			{"a process that hides its memory", `perl -e 'syscall(157, 4, 0, 0, 0, 0) == 0 or die; open(my $f, ">", "hidden") or die $!; print "made\n"'`, "made\n"},
-			{"an umask", `umask 0 && mkdir open && : >open/f && mkfifo open/p && stat -c %a open open/f open/p; umask 77; mkdir shut; stat -c %a shut; rm -r open shut`,
-				"777\n666\n666\n700\n"},
+			{
+				"an umask", `umask 0 && mkdir open && : >open/f && mkfifo open/p && stat -c %a open open/f open/p; umask 77; mkdir shut; stat -c %a shut; rm -r open shut`,
+				"777\n666\n666\n700\n",
+			},
 			{"a FIFO that waits", `mkfifo p && { (cat p) & } && echo through >p && wait && rm p`, "through\n"},
 			{"a FIFO whose writer is killed", `mkfifo p && { timeout 0.2 sh -c 'echo never >p'; echo $?; } && { (cat p) & } && echo then >p && wait && rm p`, "124\nthen\n"},
 			{"files of the process itself", `echo 0 >/proc/self/oom_score_adj && cat /proc/self/oom_score_adj`, "0\n"},
