@@ -3,16 +3,32 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// maxFIFOs bounds the opens that wait for the other end of a FIFO: each takes a thread, and commands decide how many wait.
-const maxFIFOs = 64
+const (
+	// maxFIFOs bounds the opens that wait for the other end of a FIFO: each takes a thread, and commands decide how many wait.
+	maxFIFOs = 256
+	// checkSignals is the time between two looks whether the target of such an open has a signal: there is no event for it.
+	checkSignals = 20 * time.Millisecond
+	// resend is the time after which a signal is sent again, which came before the open that it is to interrupt.
+	resend = time.Millisecond
+	// restart is ERESTARTSYS of the kernel: with a signal pending, the call fails with EINTR or begins again, as sigaction(2)
+	// says for that signal.
+	restart = unix.Errno(512)
+	// interruption is the signal that interrupts an open. The runtime's handler ignores it.
+	interruption = unix.Signal(62)
+)
 
 // fifos opens FIFOs for targets, which may have to wait. The zero value is ready for use.
 type fifos struct {
@@ -25,43 +41,48 @@ type fifos struct {
 // fifo is one open that waits.
 type fifo struct {
 	pin    int           // its path
+	thread atomic.Int64  // that waits; 0: it does not yet
+	over   atomic.Bool   // it is not to wait again
 	opened chan struct{} // closed when the open has returned
 }
 
 // open opens the FIFO at pin in a goroutine, with the credentials c of the target, and takes over pin.
 func (s *fifos) open(g *Guard, n notification, t target, c credentials, flags, pin int) error {
-	// Whoever waits has to be woken when the target dies, which takes both permissions.
-	err := unix.Faccessat2(unix.AT_FDCWD, ownDescriptor(pin), unix.R_OK|unix.W_OK, unix.AT_EACCESS)
+	err := interruptible()
 	if err == nil {
 		err = s.reserve()
 	}
 	if err != nil {
 		_ = unix.Close(pin)
-		return errnoOf(err)
+		return err
 	}
 	f := &fifo{pin: pin, opened: make(chan struct{})}
 	go func() {
 		defer s.release()
 		defer unix.Close(pin)
-		var woken sync.WaitGroup
-		woken.Go(func() { f.watch(t, s.aborted) })
+		var watching sync.WaitGroup
+		watching.Go(func() { f.watch(g, n, t, s.aborted) })
 		fd, err := f.wait(g, c, flags)
 		close(f.opened)
-		woken.Wait()
+		watching.Wait()
 		g.giveFIFO(n, fd, flags, err)
 	}()
 	return errAnswered
 }
 
-// wait opens the FIFO, with the credentials c.
+// wait opens the FIFO, with the credentials c. The error is restart when it was interrupted.
 func (f *fifo) wait(g *Guard, c credentials, flags int) (fd int, err error) {
 	err = g.callers.runAside(c, func() (err error) {
-		for {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		f.thread.Store(int64(unix.Gettid()))
+		for !f.over.Load() {
 			fd, err = unix.Open(ownDescriptor(f.pin), flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 			if !errors.Is(err, unix.EINTR) {
 				return errnoOf(err)
 			}
 		}
+		return restart
 	})
 	return fd, err
 }
@@ -115,8 +136,8 @@ func (s *fifos) abort() {
 	s.running.Wait()
 }
 
-// watch wakes the open when the target dies, or when all have.
-func (f *fifo) watch(t target, aborted <-chan struct{}) {
+// watch interrupts the open when the target dies or has a signal, or when all targets are gone.
+func (f *fifo) watch(g *Guard, n notification, t target, aborted <-chan struct{}) {
 	died := make(chan struct{})
 	pidfd, err := t.pidfd(unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -133,12 +154,25 @@ func (f *fifo) watch(t target, aborted <-chan struct{}) {
 			}
 		})
 	}
-	select {
-	case <-died:
-		f.wake()
-	case <-aborted:
-		f.wake()
-	case <-f.opened:
+	look := time.NewTicker(checkSignals)
+	defer look.Stop()
+	for {
+		select {
+		case <-died:
+			f.interrupt()
+			return
+		case <-aborted:
+			f.interrupt()
+			return
+		case <-look.C:
+			// Before Linux 5.19 a signal ends the call by itself.
+			if t.hasSignal() || !g.listener.valid(n.id) {
+				f.interrupt()
+				return
+			}
+		case <-f.opened:
+			return
+		}
 	}
 }
 
@@ -155,16 +189,62 @@ func awaitEnd(pidfd *os.File) bool {
 	return err == nil
 }
 
-// wake makes an open that waits return, by being the other end for a moment. The owner of a FIFO can have taken away the
-// permission meanwhile.
-func (f *fifo) wake() {
-	path := ownDescriptor(f.pin)
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.EACCES) && unix.Chmod(path, 0o600) == nil {
-		fd, err = unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	}
-	if err == nil {
-		<-f.opened
-		_ = unix.Close(fd)
+// interrupt ends the open. To be the other end for a moment would wake it as well, and every other process that waits for
+// that end.
+func (f *fifo) interrupt() {
+	f.over.Store(true)
+	again := time.NewTicker(resend)
+	defer again.Stop()
+	for {
+		if thread := f.thread.Load(); thread != 0 {
+			_ = unix.Tgkill(unix.Getpid(), int(thread), interruption) // it may have ended
+		}
+		select {
+		case <-f.opened:
+			return
+		case <-again.C:
+		}
 	}
 }
+
+// hasSignal reports whether a signal waits for the target that it does not block. The kernel drops those that it ignores.
+func (t target) hasSignal() bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(t.tid) + "/status")
+	if err != nil {
+		return true
+	}
+	masks := map[string]uint64{"SigPnd": 0, "ShdPnd": 0, "SigBlk": 0}
+	for line := range bytes.Lines(data) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if _, ok := masks[string(name)]; ok {
+			if masks[string(name)], err = strconv.ParseUint(string(bytes.TrimSpace(value)), 16, 64); err != nil {
+				return true
+			}
+		}
+	}
+	return (masks["SigPnd"]|masks["ShdPnd"])&^masks["SigBlk"] != 0
+}
+
+// interruptible makes the signal interrupt system calls, which begin again after all signals that the runtime handles. It
+// returns EACCES when the runtime does not handle this one.
+var interruptible = sync.OnceValue(func() error { //nolint:gochecknoglobals // a handler is the process's
+	var action struct {
+		handler  uintptr
+		flags    uint64
+		restorer uintptr
+		mask     uint64
+	}
+	const setSize, restarts = unsafe.Sizeof(action.mask), 0x10000000 // SA_RESTART
+	number, data := uintptr(interruption), uintptr(unsafe.Pointer(&action))
+	if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, number, 0, data, setSize, 0, 0); errno != 0 {
+		return unix.EACCES
+	}
+	if action.handler <= 1 { // SIG_DFL or SIG_IGN
+		return unix.EACCES
+	}
+	action.flags &^= restarts
+	if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, number, data, 0, setSize, 0, 0); errno != 0 {
+		return unix.EACCES
+	}
+	return nil
+})

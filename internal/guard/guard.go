@@ -198,6 +198,8 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	case call.op == opOpen && !how.creates():
 		g.observeOpen(n, t.target, call, how)
 		return errUntouched
+	case call.op == opOpen && how&unix.O_DIRECTORY != 0:
+		return unix.EINVAL
 	}
 	c, err := t.credentials()
 	if err != nil {
@@ -235,6 +237,11 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 		}
 	}
 	g.observeEntry(call.op, how, e)
+	unlock, err := g.lockPart(e)
+	if err != nil {
+		return g.deny(call.op, e.String(), unix.EROFS)
+	}
+	defer unlock()
 	switch {
 	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
@@ -341,6 +348,30 @@ func (g *Guard) makesRepo(e entry) bool {
 	return !isRepository(found, "") && isRepository(found, name)
 }
 
+// lockPart locks the directory of an entry that is a part of repositories until the function that it returns is called: the
+// guard of another sandbox could make the last part but one between this guard's look and its call. The error is
+// EWOULDBLOCK while somebody has the lock.
+func (g *Guard) lockPart(e entry) (unlock func(), err error) {
+	nothing := func() {}
+	switch strings.ToLower(e.name) {
+	case "commondir", "head", "objects", "refs":
+	default:
+		return nothing, nil
+	}
+	if !g.rules.reposRefused(e.path) {
+		return nothing, nil
+	}
+	fd, err := unix.Openat(e.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		_ = unix.Close(fd)
+		return nil, unix.EWOULDBLOCK
+	} // some file systems have no locks of directories
+	return func() { _ = unix.Close(fd) }, nil
+}
+
 // isRepository reports whether git takes a directory for one of its own (is_git_directory in
 // gitrepository-layout(5)) when it has one more entry, of a lower-case name.
 func isRepository(found map[string]bool, more string) bool {
@@ -364,6 +395,13 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	}
 	err = g.decideMove(from, to)
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
+		if !same(from.dir, to.dir) {
+			unlock, err := g.lockPart(from)
+			if err != nil {
+				return g.deny(opRename, from.String(), unix.EROFS)
+			}
+			defer unlock()
+		}
 		err = g.decideMove(to, from)
 	}
 	if err != nil {

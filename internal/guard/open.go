@@ -33,7 +33,11 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	switch {
 	case err == nil:
 		defer unix.Close(fd)
-		return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
+		err := g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
+		if !errors.Is(err, errAnswered) { // it has as many descriptors as it may have, or is dead
+			e.removeIf(fd)
+		}
+		return err
 	case !errors.Is(err, unix.EEXIST) || flags&unix.O_EXCL != 0:
 		return errnoOf(err)
 	}
@@ -42,6 +46,15 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 		return errnoOf(err)
 	}
 	return g.reopen(n, t, c, flags, pin)
+}
+
+// removeIf removes the entry if it is still the file of fd.
+func (e entry) removeIf(fd int) {
+	var now, made unix.Stat_t
+	if unix.Fstatat(e.dir, e.name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && unix.Fstat(fd, &made) == nil &&
+		now.Dev == made.Dev && now.Ino == made.Ino {
+		_ = unix.Unlinkat(e.dir, e.name, 0) // it stays, then
+	}
 }
 
 // handOver gives the target a descriptor that was opened with O_NONBLOCK, with the flags that the target asked for.
@@ -128,12 +141,11 @@ func (g *Guard) openProc(n notification, t target, c credentials, flags int, e e
 		}
 		return g.reopen(n, t, c, flags, pin)
 	}
-	fd, err := unix.Openat(e.dir, e.name, flags&^unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return errnoOf(err)
 	}
-	defer unix.Close(fd)
-	return g.handOver(n, fd, flags)
+	return g.reopen(n, t, c, flags, pin)
 }
 
 // ownFile opens what a descriptor of the target refers to, for its path only, if e is the link to it in a proc(5) that the
