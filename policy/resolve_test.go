@@ -315,9 +315,9 @@ func verdicts(p *Plan) []string {
 
 func Test_Backends_Without_Images_Refuse_What_Needs_An_Image(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []sandbox.Spec{{Image: "x"}, {Target: "/x"}, {Volumes: []sandbox.Volume{{Name: "x", Target: "/x"}}}, {Firewall: []string{"x"}}} {
-		if err := CheckHostRoot(spec); sandbox.CodeOf(err) != sandbox.Unsupported {
-			t.Errorf("%+v: %v", spec, err)
+	for _, container := range []sandbox.Container{{Image: "x"}, {Target: "/x"}, {Volumes: []sandbox.Volume{{Name: "x", Target: "/x"}}}, {Firewall: []string{"x"}}} {
+		if err := CheckHostRoot(sandbox.Spec{Container: container}); sandbox.CodeOf(err) != sandbox.Unsupported {
+			t.Errorf("%+v: %v", container, err)
 		}
 	}
 	if err := CheckHostRoot(sandbox.Spec{Workspace: "/x", Stage: "s"}); err != nil {

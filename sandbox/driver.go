@@ -150,14 +150,21 @@ type Spec struct {
 	// then costs a fork, and its files in /tmp and its background processes stay until Close. The policy protects the
 	// paths that existed when the first command ran.
 	Resident bool
-	Image    string // what the root file system is made of, for drivers with images; empty: the driver's own choice
-	Target   string // absolute path at which Workspace stands inside, for drivers with images; empty: its own path, or /workspace where it is a copy
+	Stage    string // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
+
+	Container // of sandboxes with a root file system of their own
+}
+
+// Container describes a sandbox whose root file system is not the host's. A driver whose sandboxes have the host's, or that
+// cannot enforce a field, refuses the field as Unsupported.
+type Container struct {
+	Image   string   // what the root file system is made of; empty: the driver's own choice
+	Target  string   // absolute path at which Workspace stands inside; empty: its own path, or /workspace where it is a copy
+	Volumes []Volume // storage that outlives the sandbox
 	// Firewall are hosts and presets that a sandbox reaches over routes and a packet filter, which sees addresses, in the
 	// place of the policy's proxy, which sees names; see package firewall. The policy's network is "none" then. nil: no
-	// firewall and no routes. For drivers with images, where this process may change their network namespace.
+	// firewall and no routes. This process must be able to change the sandbox's network namespace.
 	Firewall []string
-	Volumes  []Volume // storage that outlives the sandbox, for drivers with images
-	Stage    string   // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
 }
 
 // Volume is named storage of a backend, made when it is missing, that several sandboxes can share.

@@ -78,7 +78,8 @@ func Test_A_Firewall_Opens_Only_The_Listed_Hosts(t *testing.T) {
 	host := gatewayAddress(t)
 	open, shut := strconv.Itoa(listen(t, host)), strconv.Itoa(listen(t, host))
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{
-		Workspace: t.TempDir(), Image: testImage, Firewall: []string{host + ":" + open}, Resident: true,
+		Workspace: t.TempDir(), Resident: true,
+		Container: sandbox.Container{Image: testImage, Firewall: []string{host + ":" + open}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func Test_A_Firewall_Opens_Only_The_Listed_Hosts(t *testing.T) {
 func Test_A_Firewall_And_A_Network_Do_Not_Go_Together(t *testing.T) {
 	d, _ := driverOf(t)
 	_, err := d.Create(t.Context(), sandbox.Spec{
-		Firewall: []string{"@default"}, Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}},
+		Container: sandbox.Container{Firewall: []string{"@default"}}, Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}},
 	})
 	if sandbox.CodeOf(err) != sandbox.Invalid {
 		t.Error(err)

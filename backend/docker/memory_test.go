@@ -39,7 +39,7 @@ func Test_A_Sandbox_Without_A_Limit_May_Take_Half_Of_The_Memory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			work := t.TempDir()
 			box, err := sandbox.Create(t.Context(), driver, sandbox.Spec{
-				Workspace: work, Env: os.Environ(), Image: testImage, Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: sandbox.Bytes(c.limit)}},
+				Workspace: work, Env: os.Environ(), Container: sandbox.Container{Image: testImage}, Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: sandbox.Bytes(c.limit)}},
 			})
 			if err != nil {
 				t.Fatal(err)

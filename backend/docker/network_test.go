@@ -19,7 +19,7 @@ func Test_The_Allow_List_Is_The_Only_Way_Out(t *testing.T) {
 	available(t, d)
 	open, shut := strconv.Itoa(listen(t, "127.0.0.1")), strconv.Itoa(listen(t, "127.0.0.1"))
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{
-		Workspace: t.TempDir(), Image: testImage, Resident: true,
+		Workspace: t.TempDir(), Container: sandbox.Container{Image: testImage}, Resident: true,
 		Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: []string{"127.0.0.1:" + open}}},
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func Test_A_Secret_Of_A_Variable_Stays_Outside(t *testing.T) {
 	}))
 	defer server.Close()
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{
-		Workspace: t.TempDir(), Image: testImage, Resident: true, Env: []string{"A_KEY=sk-canary-0123456789", "OTHER_KEY=sk-canary-9876543210"},
+		Workspace: t.TempDir(), Container: sandbox.Container{Image: testImage}, Resident: true, Env: []string{"A_KEY=sk-canary-0123456789", "OTHER_KEY=sk-canary-9876543210"},
 		Policy: sandbox.Policy{
 			Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: []string{strings.TrimPrefix(server.URL, "http://")}},
 			Secrets: map[string]sandbox.Secret{"A_KEY": {Hosts: []string{server.URL}}},
@@ -96,7 +96,7 @@ func Test_A_Published_Port_Leads_Inside(t *testing.T) {
 		t.Fatal(err)
 	}
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{
-		Workspace: t.TempDir(), Image: "busybox:latest", Resident: true,
+		Workspace: t.TempDir(), Container: sandbox.Container{Image: "busybox:latest"}, Resident: true,
 		Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkAllow, Publish: []string{fmt.Sprintf("%d:8080", host)}}, Limits: sandbox.Limits{Wall: sandbox.Duration(20 * time.Second)}},
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func Test_The_Registry_Is_The_Users_Own(t *testing.T) {
 		{"an IPv6 address", []string{"@default"}, []string{"NPM_CONFIG_REGISTRY=http://[2001:db8::1]/"}, []string{"[2001:db8::1]:80"}},
 		{"no URL", []string{"@default"}, []string{"NPM_CONFIG_REGISTRY=::"}, nil},
 	} {
-		if got := registry(sandbox.Spec{Firewall: c.firewall, Env: c.env}); !slices.Equal(got, c.want) {
+		if got := registry(sandbox.Spec{Container: sandbox.Container{Firewall: c.firewall}, Env: c.env}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

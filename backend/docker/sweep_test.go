@@ -41,7 +41,7 @@ func labelsOf(t *testing.T) map[string]string {
 	work := t.TempDir()
 	deep := filepath.Join(base, "several/directories")
 	box, err := sandbox.Create(t.Context(), driver, sandbox.Spec{
-		Workspace: work, Env: os.Environ(), Image: testImage, Resident: true, State: filepath.Join(deep, "of/this/sandbox/state"),
+		Workspace: work, Env: os.Environ(), Container: sandbox.Container{Image: testImage}, Resident: true, State: filepath.Join(deep, "of/this/sandbox/state"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func Test_The_Error_Says_Why_A_Cluster_Sandbox_Does_Not_Start(t *testing.T) {
 	t.Parallel()
 	b := newAgentsBed(t)
 	t.Run("an image that no registry has", func(t *testing.T) {
-		wants(t, b.refuses(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"}), sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled")
+		wants(t, b.refuses(t, sandbox.Spec{Container: sandbox.Container{Image: "nowhere.invalid/no-such:1"}}), sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled")
 	})
 	t.Run("a quota", func(t *testing.T) {
 		b.quota(t, "pods", "0")

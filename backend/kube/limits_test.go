@@ -34,7 +34,7 @@ func Test_A_Claim_That_Belongs_To_Root_Can_Be_Written_To(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.disk(t, "data")
-	spec := sandbox.Spec{Volumes: []sandbox.Volume{{Name: "data", Target: "/data"}}}
+	spec := sandbox.Spec{Container: sandbox.Container{Volumes: []sandbox.Volume{{Name: "data", Target: "/data"}}}}
 	if res := b.run(t, spec, "sh", "-c", "echo kept >/data/f && mkdir /data/d && cat /data/f"); string(res.Stdout) != "kept\n" {
 		t.Errorf("%+v: %s", res, res.Stderr)
 	}

@@ -56,20 +56,20 @@ func Test_The_Error_Says_Why_A_Pod_Does_Not_Start(t *testing.T) {
 			}
 		}
 		load(t, name, filepath.Join(dir, "Dockerfile"), dir)
-		wants(t, b.fails(t, sandbox.Spec{Image: name}), sandbox.Closed, "local/no-library:1 ended with 1", "shell", "--guest-image")
+		wants(t, b.fails(t, sandbox.Spec{Container: sandbox.Container{Image: name}}), sandbox.Closed, "local/no-library:1 ended with 1", "shell", "--guest-image")
 	})
 	t.Run("an image that no registry has", func(t *testing.T) {
-		err := b.fails(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"})
+		err := b.fails(t, sandbox.Spec{Container: sandbox.Container{Image: "nowhere.invalid/no-such:1"}})
 		wants(t, err, sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled", "no such host")
 	})
 	t.Run("a name that no image can have", func(t *testing.T) {
-		wants(t, b.fails(t, sandbox.Spec{Image: "Not A Name"}), sandbox.NotFound, "cannot be pulled")
+		wants(t, b.fails(t, sandbox.Spec{Container: sandbox.Container{Image: "Not A Name"}}), sandbox.NotFound, "cannot be pulled")
 	})
 	t.Run("an image without a shell", func(t *testing.T) {
-		wants(t, b.fails(t, sandbox.Spec{Image: "local/pause:2"}), sandbox.Unsupported, "no shell", "--guest-image")
+		wants(t, b.fails(t, sandbox.Spec{Container: sandbox.Container{Image: "local/pause:2"}}), sandbox.Unsupported, "no shell", "--guest-image")
 	})
 	t.Run("no node takes it", func(t *testing.T) {
-		err := b.fails(t, sandbox.Spec{Volumes: []sandbox.Volume{{Name: "missing", Target: "/work"}}})
+		err := b.fails(t, sandbox.Spec{Container: sandbox.Container{Volumes: []sandbox.Volume{{Name: "missing", Target: "/work"}}}})
 		wants(t, err, sandbox.Exhausted, "no node takes the pod", `"missing" not found`)
 	})
 	t.Run("a quota", func(t *testing.T) {
@@ -267,7 +267,7 @@ func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 		"userns":             {Policy: sandbox.Policy{Userns: &yes}},
 		"stage":              {Stage: "s"},
 		"create":             {State: t.TempDir()},
-		"firewall":           {Firewall: []string{"@default"}},
+		"firewall":           {Container: sandbox.Container{Firewall: []string{"@default"}}},
 		"commands.sh":        {Policy: sandbox.Policy{Commands: map[string]sandbox.CommandRule{"sh": "false"}}},
 		"filesystem.rw":      {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}},
 		"filesystem.ro":      {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}, RO: []string{filepath.Join(dir, "f")}}}},

@@ -275,7 +275,7 @@ func Test_A_Canceled_Create_Leaves_No_Pod(t *testing.T) {
 	b := newBed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	s, err := sandbox.Create(ctx, b.driver, sandbox.Spec{Volumes: []sandbox.Volume{{Name: "missing", Target: "/work"}}})
+	s, err := sandbox.Create(ctx, b.driver, sandbox.Spec{Container: sandbox.Container{Volumes: []sandbox.Volume{{Name: "missing", Target: "/work"}}}})
 	if err == nil {
 		t.Fatal("it was made", s.Close(t.Context()))
 	}
@@ -387,7 +387,7 @@ func Test_An_Image_Without_A_Shell_Runs_With_A_Guest_Image(t *testing.T) {
 	o := b.options
 	o.GuestImage = name
 	b.driver = kube.New(o)
-	if res := b.run(t, sandbox.Spec{Image: name}, kube.GuestPath, "check"); string(res.Stdout) != "inside sandbox\n" || res.Code != 0 {
+	if res := b.run(t, sandbox.Spec{Container: sandbox.Container{Image: name}}, kube.GuestPath, "check"); string(res.Stdout) != "inside sandbox\n" || res.Code != 0 {
 		t.Errorf("%+v", res)
 	}
 	res := b.run(t, sandbox.Spec{}, "sh", "-c", "echo x >/run/agent-sandbox/agent-sandbox || echo x >/run/agent-sandbox/new || echo refused")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -551,6 +552,26 @@ func Test_The_Environment_Is_Not_Stored(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func Test_A_Record_Has_Image_And_Volumes_Beside_The_Other_Fields_Of_The_Spec(t *testing.T) {
+	store := persist.Store{Dir: t.TempDir()}
+	dir := filepath.Join(store.Dir, "old")
+	const record = `{"backend": "docker", "spec": {"Workspace": "/w", "Image": "debian:12", "Target": "/src",
+		"Volumes": [{"name": "v", "target": "/v"}], "Firewall": ["@default"]}}`
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "record.json"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.Load("old")
+	want := sandbox.Spec{Workspace: "/w", Container: sandbox.Container{
+		Image: "debian:12", Target: "/src", Volumes: []sandbox.Volume{{Name: "v", Target: "/v"}}, Firewall: []string{"@default"},
+	}}
+	if err != nil || !reflect.DeepEqual(got.Spec, want) {
+		t.Errorf("loaded %+v, %v; expected %+v", got.Spec, err, want)
+	}
 }
 
 func Test_Names_That_Are_None(t *testing.T) {

@@ -20,7 +20,10 @@ func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
 	if o.Debug {
 		debugLayers(a, sources, layers)
 	}
-	return sandbox.Spec{Workspace: h.Workspace, Home: h.Home, Env: a.Env, Layers: layers, Image: o.image, Firewall: o.Firewall}, nil
+	return sandbox.Spec{
+		Workspace: h.Workspace, Home: h.Home, Env: a.Env, Layers: layers,
+		Container: sandbox.Container{Image: o.image, Firewall: o.Firewall},
+	}, nil
 }
 
 // WritableBy returns where commands in a sandbox of these options can create files.

@@ -75,6 +75,6 @@ func checkoutBranch(ctx context.Context, a *console.App, dir string, f *Flags) e
 	}
 	return provision(ctx, a, s, sandbox.Spec{
 		Name: s.Container(f.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env, Layers: layers,
-		Image: image, Target: s.Target(), Volumes: s.Volumes(),
+		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes()},
 	})
 }

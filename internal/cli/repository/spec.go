@@ -25,7 +25,7 @@ func repoSpec(ctx context.Context, a *console.App, s *startedRepo) (sandbox.Spec
 	}
 	spec := sandbox.Spec{
 		Name: s.Container(s.flags.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env,
-		Layers: layers, Resident: true, Image: image, Target: s.Target(), Volumes: s.Volumes(),
+		Layers: layers, Resident: true, Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes()},
 	}
 	if s.flags.Branch != "" {
 		spec.Dir = s.Dir(s.flags.Branch)

@@ -29,7 +29,7 @@ func newPooledDesign(t *testing.T, spec sandbox.Spec) *Design {
 
 func Test_A_Pool_Pod_With_Less_Isolation_Is_Rejected(t *testing.T) {
 	quantity := func(s string) *resource.Quantity { q := resource.MustParse(s); return &q }
-	limited := sandbox.Spec{Image: "debian:bookworm-slim", Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1, Tmp: 1 << 20}}}
+	limited := sandbox.Spec{Container: sandbox.Container{Image: "debian:bookworm-slim"}, Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1, Tmp: 1 << 20}}}
 	box := func(pod *corev1.Pod) *corev1.Container { return &pod.Spec.Containers[0] }
 	for field, change := range map[string]func(*corev1.Pod){
 		"": func(pod *corev1.Pod) { // what a cluster adds, and what binds more
@@ -118,12 +118,12 @@ func Test_A_Pool_Serves_The_Policy_It_Was_Made_For(t *testing.T) {
 		field string // in which it does not serve; empty: it does
 	}{
 		"a workspace":   {sandbox.Spec{Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}}, ""},
-		"another place": {sandbox.Spec{Workspace: dir, Target: "/src", Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}}, "volumeMounts[/src]"},
+		"another place": {sandbox.Spec{Workspace: dir, Container: sandbox.Container{Target: "/src"}, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}}, "volumeMounts[/src]"},
 		"a network":     {sandbox.Spec{Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}}}, "command"},
 		"less memory":   {sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 20}}}, "limits.memory"},
 		"a small tmp":   {sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{Tmp: 1 << 20}}}, "volumeMounts[/dev/shm]"},
 		"small files":   {sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{File: 1 << 20}}}, "command"},
-		"an image":      {sandbox.Spec{Image: "python:3.12"}, "image"},
+		"an image":      {sandbox.Spec{Container: sandbox.Container{Image: "python:3.12"}}, "image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := newPooledDesign(t, one.spec).Verify(pod)
