@@ -226,8 +226,8 @@ func condShown(s string) string {
 }
 
 // condHead is the prefix of a traced test.
-func (ex *execution) condHead() string {
-	if ex.condNot {
+func (a *activeCommand) condHead() string {
+	if a.condNot {
 		return "[[ ! "
 	}
 	return "[[ "
@@ -527,11 +527,11 @@ func (v *variables) unaryTest(op byte, s string) bool {
 }
 
 // isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.
-func (ex *execution) isTerminal(fd int64) bool {
+func (t *descriptors) isTerminal(fd int64) bool {
 	if fd < 0 || fd > 1<<20 {
 		return false
 	}
-	_, _, ok := ex.stream(ex.ctx, int(fd)).Terminal()
+	_, _, ok := t.stream(t.ctx, int(fd)).Terminal()
 	return ok
 }
 
@@ -564,11 +564,11 @@ func (v *variables) isSetName(s string) bool {
 }
 
 // fileTest evaluates the operators about files.
-func (ex *execution) fileTest(op byte, name string) bool {
+func (t *descriptors) fileTest(op byte, name string) bool {
 	if name == "" {
 		return false
 	}
-	info, err := ex.statFile(name, op != 'h' && op != 'L')
+	info, err := t.statFile(name, op != 'h' && op != 'L')
 	if err != nil {
 		return false
 	}
@@ -578,7 +578,7 @@ func (ex *execution) fileTest(op byte, name string) bool {
 		if op == 'w' {
 			want = byte(fd.ModeWrite)
 		}
-		return ex.fds.Get(n).Mode&want != 0
+		return t.fds.Get(n).Mode&want != 0
 	}
 	switch op {
 	case 'a', 'e':
@@ -606,40 +606,40 @@ func (ex *execution) fileTest(op byte, name string) bool {
 	case 'k':
 		return m&fs.ModeSticky != 0
 	case 'O':
-		return info.UID == ex.cred.UID
+		return info.UID == t.cred.UID
 	case 'G':
-		return info.GID == ex.cred.GID
+		return info.GID == t.cred.GID
 	case 'N':
 		return info.Mtime.After(info.Atime)
 	case 'r':
-		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayRead) == nil
+		return t.m.fs.Access(t.cred, t.abs(name), vfs.MayRead) == nil
 	case 'w':
-		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayWrite) == nil
+		return t.m.fs.Access(t.cred, t.abs(name), vfs.MayWrite) == nil
 	case 'x':
-		return ex.m.fs.Access(ex.cred, ex.abs(name), vfs.MayExec) == nil
+		return t.m.fs.Access(t.cred, t.abs(name), vfs.MayExec) == nil
 	}
 	return false
 }
 
 // statFile is stat(2), which also knows the process's own descriptors.
-func (ex *execution) statFile(name string, follow bool) (vfs.Info, error) {
+func (t *descriptors) statFile(name string, follow bool) (vfs.Info, error) {
 	if fd, ok := ownStream(name); ok && follow {
-		d := ex.fds.Get(fd)
+		d := t.fds.Get(fd)
 		if d == nil {
 			return vfs.Info{}, fs.ErrNotExist
 		}
-		return ex.statOpen(d)
+		return t.statOpen(d)
 	}
 	if !follow {
-		return ex.m.fs.Lstat(ex.cred, ex.abs(name))
+		return t.m.fs.Lstat(t.cred, t.abs(name))
 	}
-	return ex.m.fs.Stat(ex.cred, ex.abs(name))
+	return t.m.fs.Stat(t.cred, t.abs(name))
 }
 
 // compareFiles is -nt, -ot and -ef.
-func (ex *execution) compareFiles(op, a, b string) bool {
-	x, err1 := ex.statFile(a, true)
-	y, err2 := ex.statFile(b, true)
+func (t *descriptors) compareFiles(op, a, b string) bool {
+	x, err1 := t.statFile(a, true)
+	y, err2 := t.statFile(b, true)
 	switch op {
 	case "-nt":
 		return err1 == nil && (err2 != nil || x.Mtime.After(y.Mtime))

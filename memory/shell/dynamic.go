@@ -131,26 +131,26 @@ func (sh *interp) commandText() string {
 }
 
 // funcNames returns FUNCNAME: the innermost call first.
-func (ex *execution) funcNames() []string {
-	if !ex.inFunction() {
+func (s *scriptState) funcNames() []string {
+	if !s.inFunction() {
 		return nil
 	}
-	return ex.withScript(ex.column(func(f frame) string { return f.name }), "main")
+	return s.withScript(s.column(func(f frame) string { return f.name }), "main")
 }
 
 // sources returns BASH_SOURCE.
-func (ex *execution) sources() []string {
-	return ex.withScript(ex.column(func(f frame) string { return f.source }), ex.script)
+func (s *scriptState) sources() []string {
+	return s.withScript(s.column(func(f frame) string { return f.source }), s.script)
 }
 
 // callLines returns BASH_LINENO.
-func (ex *execution) callLines() []string {
-	return ex.withScript(ex.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
+func (s *scriptState) callLines() []string {
+	return s.withScript(s.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
 }
 
 // withScript appends the script's own entry to a list of the call stack; -c has none.
-func (ex *execution) withScript(list []string, text string) []string {
-	if ex.script != "" {
+func (s *scriptState) withScript(list []string, text string) []string {
+	if s.script != "" {
 		list = append(list, text)
 	}
 	return list

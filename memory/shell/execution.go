@@ -14,28 +14,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// execution is the part that the others rely on: the process on its machine, what it may use, its options and
-// descriptors, the position in the scripts, and the status. It writes messages and accounts for memory and fuel; it
-// knows no variables and runs no commands.
+// execution is the part that the others rely on: the process with its descriptors, its options, the position in the
+// scripts, and the status. It writes messages and accounts for memory and fuel; it knows no variables and runs no commands.
 type execution struct {
-	m   *machine
-	ctx context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
-
-	processState
-	callStack
-	flow
-	activeCommand
 	descriptors
+	shellOptions
 	scriptState
+	activeCommand
+	flow
 
-	opt    option.Set
-	shopt  shopt.Set
 	memory account.Account
 	gas    int // fuel that the process has taken and not used
-	cred   vfs.Cred
-	dir    string
-	umask  fs.FileMode
-	rlimit *rlimit.Limits
+}
+
+// shellOptions are the options of set and shopt.
+type shellOptions struct {
+	opt   option.Set
+	shopt shopt.Set
 }
 
 // control says why commands are being left.
@@ -50,8 +45,16 @@ const (
 	ctlExit             // the process
 )
 
-// processState says which process of the machine the interpreter is.
+// processState says which process of the machine the interpreter is, and what that process may use. It reads the file
+// system as the process sees it.
 type processState struct {
+	m      *machine
+	ctx    context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
+	cred   vfs.Cred
+	dir    string
+	umask  fs.FileMode
+	rlimit *rlimit.Limits
+
 	p          *process.Process
 	ownProcess bool       // p is not that of the parent
 	ownedEnd   bool       // close takes p out of the table
@@ -66,7 +69,7 @@ type processState struct {
 }
 
 // shellPID returns $$: that of the shell, also in subshells.
-func (p *processState) shellPID() int { return p.mainPID }
+func (s *processState) shellPID() int { return s.mainPID }
 
 // flow holds the status of the last command, and why commands are being left.
 type flow struct {
@@ -111,8 +114,10 @@ func (f *flow) leaveLoop() bool {
 	return true
 }
 
-// scriptState describes the script that is being read.
+// scriptState describes the script that is being read, and the calls around the command.
 type scriptState struct {
+	callStack
+
 	script   string // the file that is run, "" for -c
 	name     string // $0
 	unitBase int    // conditions around the script being read
@@ -182,14 +187,14 @@ func (ex *execution) slot(name string) int {
 }
 
 // abs returns path as seen from the root.
-func (ex *execution) abs(path string) string {
+func (s *processState) abs(path string) string {
 	switch {
 	case path == "" || path[0] == '/':
 		return path
-	case strings.HasSuffix(ex.dir, "/"):
-		return ex.dir + path
+	case strings.HasSuffix(s.dir, "/"):
+		return s.dir + path
 	}
-	return ex.dir + "/" + path
+	return s.dir + "/" + path
 }
 
 // fill takes a batch of fuel when there is none left.
@@ -222,18 +227,18 @@ func (ex *execution) abort() {
 }
 
 // currentSource returns the file whose commands run, "" for -c.
-func (ex *execution) currentSource() string {
-	if n := len(ex.frames); n > 0 {
-		return ex.frames[n-1].source
+func (s *scriptState) currentSource() string {
+	if n := len(s.frames); n > 0 {
+		return s.frames[n-1].source
 	}
-	return ex.script
+	return s.script
 }
 
-func (ex *execution) stackName() string {
-	if n := len(ex.frames); n > 0 {
-		return ex.frames[n-1].name
+func (s *scriptState) stackName() string {
+	if n := len(s.frames); n > 0 {
+		return s.frames[n-1].name
 	}
-	return ex.name
+	return s.name
 }
 
 // reserveStack counts levels of constructs and charges for the stack that they take. The charge remains until the

@@ -370,19 +370,19 @@ func (e *hashError) Error() string { return e.path + ": " + e.err.Error() }
 func (e *hashError) Unwrap() error { return e.err }
 
 // searchPath looks for a program in the directories of path.
-func (ex *execution) searchPath(name, path string) (*Command, string, error) {
+func (s *processState) searchPath(name, path string) (*Command, string, error) {
 	var denied error
 	for {
 		dir, rest, more := strings.Cut(path, ":")
 		if binDirs[strings.TrimRight(dir, "/")] {
-			if c := ex.m.command(name); c != nil && !ex.fileAt(dir+"/"+name) {
+			if c := s.m.command(name); c != nil && !s.fileAt(dir+"/"+name) {
 				return c, dir + "/" + name, nil
 			}
 		}
 		if dir == "" {
 			dir = "."
 		}
-		c, file, err := ex.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
+		c, file, err := s.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
 		if err == nil {
 			return c, file, nil
 		}
@@ -400,17 +400,17 @@ func (ex *execution) searchPath(name, path string) (*Command, string, error) {
 	return nil, "", syscall.ENOENT
 }
 
-func (ex *execution) fileAt(path string) bool {
-	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
+func (s *processState) fileAt(path string) bool {
+	info, err := s.m.fs.Stat(s.cred, s.abs(path))
 	return err == nil && info.Mode.IsRegular()
 }
 
 // programAt returns the program at a path.
-func (ex *execution) programAt(path string) (*Command, string, error) {
-	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
+func (s *processState) programAt(path string) (*Command, string, error) {
+	info, err := s.m.fs.Stat(s.cred, s.abs(path))
 	if err != nil {
 		if i := strings.LastIndexByte(path, '/'); Errno(err) == syscall.ENOENT && i > 0 && binDirs[path[:i]] {
-			if c := ex.m.command(path[i+1:]); c != nil {
+			if c := s.m.command(path[i+1:]); c != nil {
 				return c, path, nil
 			}
 		}
@@ -419,7 +419,7 @@ func (ex *execution) programAt(path string) (*Command, string, error) {
 	switch {
 	case info.Mode.IsDir():
 		return nil, path, syscall.EISDIR
-	case info.Mode&fs.ModeType != 0, ex.m.fs.Access(ex.cred, ex.abs(path), 1) != nil:
+	case info.Mode&fs.ModeType != 0, s.m.fs.Access(s.cred, s.abs(path), 1) != nil:
 		return nil, path, syscall.EACCES
 	case info.Mode.Perm()&0o111 == 0:
 		return nil, path, syscall.EACCES

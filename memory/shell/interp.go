@@ -158,12 +158,9 @@ const (
 
 // newInterp returns the first process of a machine.
 func newInterp(m *machine, o Options) *interp {
-	sh := &interp{
-		execution: execution{
-			m: m, ctx: m.life, opt: option.Default, shopt: shopt.Default, cred: o.Cred, umask: o.Umask, dir: o.Dir,
-		},
-		computedState: computedState{start: m.now().Unix()},
-	}
+	sh := &interp{computedState: computedState{start: m.now().Unix()}}
+	sh.m, sh.ctx, sh.cred, sh.umask, sh.dir = m, m.life, o.Cred, o.Umask, o.Dir
+	sh.opt, sh.shopt = option.Default, shopt.Default
 	sh.epoch, sh.name, sh.fds = newEpoch(), o.Name, fd.NewTable()
 	if sh.name == "" {
 		sh.name = "bash"
@@ -265,8 +262,8 @@ func (sh *interp) environ() []string {
 }
 
 // readSmall returns the content of a small file, "" when it cannot be read.
-func (ex *execution) readSmall(name string) string {
-	f, err := ex.m.fs.OpenFile(ex.ctx, ex.cred, name, os.O_RDONLY, 0)
+func (s *processState) readSmall(name string) string {
+	f, err := s.m.fs.OpenFile(s.ctx, s.cred, name, os.O_RDONLY, 0)
 	if err != nil {
 		return ""
 	}

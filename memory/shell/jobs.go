@@ -154,15 +154,15 @@ func (c *jobControl) taken(bits uint64) int {
 }
 
 // interruptible returns a context for a call that waits, which a trapped signal ends too.
-func (ex *execution) interruptible() (context.Context, func()) {
-	if ex.p.Handled.Load() == 0 {
-		return ex.ctx, func() {}
+func (s *processState) interruptible() (context.Context, func()) {
+	if s.p.Handled.Load() == 0 {
+		return s.ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(ex.ctx)
+	ctx, cancel := context.WithCancel(s.ctx)
 	wake := make(chan struct{}, 1)
-	ex.p.Wake.Store(&wake)
+	s.p.Wake.Store(&wake)
 	stop := make(chan struct{})
-	if ex.p.Pending.Load() != 0 {
+	if s.p.Pending.Load() != 0 {
 		cancel()
 	}
 	go func() {
@@ -173,7 +173,7 @@ func (ex *execution) interruptible() (context.Context, func()) {
 		}
 	}()
 	return ctx, func() {
-		ex.p.Wake.Store(nil)
+		s.p.Wake.Store(nil)
 		close(stop)
 		cancel()
 	}

@@ -403,13 +403,14 @@ func runAliasBuiltin(sh *interp, args []string) int {
 	return st
 }
 
-func (ex *execution) aliasLine(name, value string) string {
+// aliasLine returns an alias as the builtin of that name prints it.
+func (o *shellOptions) aliasLine(name, value string) string {
 	dash := ""
 	if strings.HasPrefix(name, "-") {
 		dash = "-- "
 	}
 	word := "alias "
-	if ex.opt&option.Posix != 0 {
+	if o.opt&option.Posix != 0 {
 		word, dash = "", ""
 	}
 	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"

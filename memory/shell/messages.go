@@ -48,9 +48,9 @@ func (ex *execution) usage(usage, format string, args ...any) int {
 }
 
 // errorRaw writes to descriptor 2; that it cannot has no consequence.
-func (ex *execution) errorRaw(s string) {
-	if d := ex.fds.Get(2); d != nil {
-		_, _ = d.Write(ex.ctx, []byte(s))
+func (t *descriptors) errorRaw(s string) {
+	if d := t.fds.Get(2); d != nil {
+		_, _ = d.Write(t.ctx, []byte(s))
 	}
 }
 
@@ -273,13 +273,13 @@ func (v *variables) promptDir(base bool) string {
 }
 
 // userName returns the user's name from the machine's /etc/passwd.
-func (ex *execution) userName() string {
-	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(ex.cred.UID)) {
+func (s *processState) userName() string {
+	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(s.cred.UID)) {
 			return f[0]
 		}
 	}
-	if ex.cred.UID == 0 {
+	if s.cred.UID == 0 {
 		return "root"
 	}
 	return "user"

@@ -271,8 +271,8 @@ func printShopts(sh *interp, on map[byte]bool) int {
 }
 
 // ulimitValue returns a limit as ulimit prints it, "" for an unknown resource.
-func (ex *execution) ulimitValue(resource byte, hard bool) string {
-	return ex.rlimit.Value(resource, hard, ex.m.rlimits())
+func (s *processState) ulimitValue(resource byte, hard bool) string {
+	return s.rlimit.Value(resource, hard, s.m.rlimits())
 }
 
 func runUlimitBuiltin(sh *interp, args []string) int {

@@ -385,27 +385,27 @@ func (a *asker) fdLink(p *process.Process, n int) (fs.FileMode, string, error) {
 }
 
 // statOpen is fstat(2) for a description. A stream of the host looks like a pipe.
-func (ex *execution) statOpen(d *fd.Description) (vfs.Info, error) {
+func (s *processState) statOpen(d *fd.Description) (vfs.Info, error) {
 	if d.File == nil && d.Mode == 0 {
 		return vfs.Info{}, syscall.EBADF
 	}
 	if d.File != nil {
 		info, err := d.File.Stat()
 		if info.Mode.Type() == fs.ModeNamedPipe && info.Ino == 0 {
-			info.Ino = d.Number(ex.m.nextPipe)
+			info.Ino = d.Number(s.m.nextPipe)
 		}
 		return info, err
 	}
-	now := ex.m.now()
+	now := s.m.now()
 	return vfs.Info{
-		Name: "pipe", Ino: d.Number(ex.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1,
-		UID: ex.cred.UID, GID: ex.cred.GID, Atime: now, Mtime: now, Ctime: now,
+		Name: "pipe", Ino: d.Number(s.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1,
+		UID: s.cred.UID, GID: s.cred.GID, Atime: now, Mtime: now, Ctime: now,
 	}, nil
 }
 
 // reopen opens the file of a descriptor, as opening /dev/fd/N does on Linux: a regular file afresh,
 // with an offset of its own and if the process may; a pipe is the same pipe.
-func (ex *execution) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
+func (s *processState) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
 	need := uint8(fd.ModeRead)
 	switch flag & (os.O_WRONLY | os.O_RDWR) {
 	case os.O_WRONLY:
@@ -427,7 +427,7 @@ func (ex *execution) reopen(ctx context.Context, d *fd.Description, flag int) (*
 	if d.File == nil {
 		return nil, syscall.EACCES
 	}
-	f, err := d.File.Reopen(ctx, ex.cred, flag)
+	f, err := d.File.Reopen(ctx, s.cred, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -747,16 +747,16 @@ func mountName(path string) string {
 var _ vfs.Generated = (*asker)(nil)
 
 // show publishes the process in /proc: its arguments, its directory, its open files.
-func (ex *execution) show(name string) {
-	ex.p.SetName(name)
-	ex.showDir()
-	ex.showFds()
+func (t *descriptors) show(name string) {
+	t.p.SetName(name)
+	t.showDir()
+	t.showFds()
 }
 
-func (ex *execution) showDir() {
-	if ex.ownProcess {
-		dir := ex.dir
-		ex.p.Dir.Store(&dir)
+func (s *processState) showDir() {
+	if s.ownProcess {
+		dir := s.dir
+		s.p.Dir.Store(&dir)
 	}
 }
 
@@ -771,18 +771,18 @@ func (m *machine) stop(why error) {
 }
 
 // process gives the process a place of its own in the table, when it still uses its parent's.
-func (ex *execution) process() *process.Process {
-	if ex.ownProcess {
-		return ex.p
+func (t *descriptors) process() *process.Process {
+	if t.ownProcess {
+		return t.p
 	}
-	ex.ownProcess = true
-	p, err := ex.m.table.Start(ex.ctx, ex.p)
+	t.ownProcess = true
+	p, err := t.m.table.Start(t.ctx, t.p)
 	if err != nil { // The table is full: it goes on under the parent's number.
-		return ex.p
+		return t.p
 	}
-	ex.ownedEnd = true
-	ex.p, ex.ctx = p, p.Ctx
-	ex.showDir()
-	ex.showFds()
+	t.ownedEnd = true
+	t.p, t.ctx = p, p.Ctx
+	t.showDir()
+	t.showFds()
 	return p
 }

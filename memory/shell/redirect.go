@@ -22,8 +22,10 @@ type redirCode struct {
 	line   int
 }
 
-// descriptors holds the open descriptors, and those that redirections have replaced.
+// descriptors holds the open descriptors of the process, and those that redirections have replaced.
 type descriptors struct {
+	processState
+
 	fds  *fd.Table
 	undo []undoFd // what undoRedirs brings back, the oldest first
 }
@@ -89,27 +91,27 @@ func (sh *interp) redirect(list []*redirCode) bool {
 }
 
 // undoRedirs brings back descriptors changed since there were n entries.
-func (ex *execution) undoRedirs(n int) {
-	for len(ex.undo) > n {
-		u := ex.undo[len(ex.undo)-1]
-		ex.undo[len(ex.undo)-1] = undoFd{}
-		ex.undo = ex.undo[:len(ex.undo)-1]
+func (t *descriptors) undoRedirs(n int) {
+	for len(t.undo) > n {
+		u := t.undo[len(t.undo)-1]
+		t.undo[len(t.undo)-1] = undoFd{}
+		t.undo = t.undo[:len(t.undo)-1]
 		// Putting back what was there cannot fail: the number was fine before.
 		if u.moved {
 			u.d.Unref()
 			continue
 		}
-		_ = ex.setFd(u.fd, u.d)
+		_ = t.setFd(u.fd, u.d)
 	}
 }
 
 // keepRedirs makes the changes since n entries stay: exec.
-func (ex *execution) keepRedirs(n int) {
-	kept := ex.undo[n:]
-	ex.undo = ex.undo[:n:n]
+func (t *descriptors) keepRedirs(n int) {
+	kept := t.undo[n:]
+	t.undo = t.undo[:n:n]
 	for _, u := range kept {
 		if u.subst {
-			_ = ex.setFd(u.fd, u.d) // The number was fine before.
+			_ = t.setFd(u.fd, u.d) // The number was fine before.
 		} else if u.d != nil {
 			u.d.Unref()
 		}
@@ -117,19 +119,19 @@ func (ex *execution) keepRedirs(n int) {
 }
 
 // replaceFd sets a descriptor and remembers what it was.
-func (ex *execution) replaceFd(fd int, d *fd.Description) error {
-	if fd >= ex.maxFiles() || fd < 0 {
+func (t *descriptors) replaceFd(fd int, d *fd.Description) error {
+	if fd >= t.maxFiles() || fd < 0 {
 		if d != nil {
 			d.Unref()
 		}
 		return syscall.EBADF
 	}
-	old := ex.fds.Get(fd)
+	old := t.fds.Get(fd)
 	if old != nil {
 		old.Ref()
 	}
-	ex.undo = append(ex.undo, undoFd{fd: fd, d: old})
-	return ex.setFd(fd, d)
+	t.undo = append(t.undo, undoFd{fd: fd, d: old})
+	return t.setFd(fd, d)
 }
 
 func (r *redirCode) run(sh *interp) bool {
@@ -208,8 +210,8 @@ func (r *redirCode) path(sh *interp) (string, bool) {
 }
 
 // canClobber reports whether set -C lets the file be written: it is new, or not a regular file.
-func (ex *execution) canClobber(path string) bool {
-	info, err := ex.m.fs.Stat(ex.cred, ex.abs(path))
+func (s *processState) canClobber(path string) bool {
+	info, err := s.m.fs.Stat(s.cred, s.abs(path))
 	return err != nil || !info.Mode.IsRegular()
 }
 
@@ -329,38 +331,37 @@ func (r *redirCode) here(sh *interp) bool {
 }
 
 // ownFds makes the process's table its own.
-func (ex *execution) ownFds() *fd.Table {
-	t := ex.fds.Own()
-	if t != ex.fds {
-		ex.fds = t
-		ex.showFds()
+func (t *descriptors) ownFds() *fd.Table {
+	if own := t.fds.Own(); own != t.fds {
+		t.fds = own
+		t.showFds()
 	}
-	return t
+	return t.fds
 }
 
 // showFds lets other processes see what this one has open, if it is one for others.
-func (ex *execution) showFds() {
-	if ex.ownProcess {
-		ex.p.Fds.Store(ex.fds)
+func (t *descriptors) showFds() {
+	if t.ownProcess {
+		t.p.Fds.Store(t.fds)
 	}
 }
 
 // setFd makes descriptor n the description, taking over the reference; nil closes it.
-func (ex *execution) setFd(n int, d *fd.Description) error {
-	if n >= ex.maxFiles() {
+func (t *descriptors) setFd(n int, d *fd.Description) error {
+	if n >= t.maxFiles() {
 		if d != nil {
 			d.Unref()
 		}
 		return syscall.EBADF
 	}
-	ex.ownFds().Set(n, d)
+	t.ownFds().Set(n, d)
 	return nil
 }
 
 // freeFd returns the lowest closed descriptor from at on.
-func (ex *execution) freeFd(at int) (int, error) {
-	for n := at; n < ex.maxFiles(); n++ {
-		if ex.fds.Get(n) == nil {
+func (t *descriptors) freeFd(at int) (int, error) {
+	for n := at; n < t.maxFiles(); n++ {
+		if t.fds.Get(n) == nil {
 			return n, nil
 		}
 	}
@@ -368,18 +369,18 @@ func (ex *execution) freeFd(at int) (int, error) {
 }
 
 // maxFiles returns how many descriptors the process may have open.
-func (ex *execution) maxFiles() int { return ex.rlimit.Files(ex.m.rlimits()) }
+func (s *processState) maxFiles() int { return s.rlimit.Files(s.m.rlimits()) }
 
 // openFile opens a path for a redirection or built-in.
-func (ex *execution) openFile(path string, flag int) (*fd.Description, error) {
+func (t *descriptors) openFile(path string, flag int) (*fd.Description, error) {
 	if n, ok := ownStream(path); ok {
-		d := ex.fds.Get(n)
+		d := t.fds.Get(n)
 		if d == nil {
 			return nil, syscall.ENOENT
 		}
-		return ex.reopen(ex.ctx, d, flag)
+		return t.reopen(t.ctx, d, flag)
 	}
-	f, err := ex.m.fs.OpenFile(ex.ctx, ex.cred, ex.abs(path), flag, 0o666&^ex.umask)
+	f, err := t.m.fs.OpenFile(t.ctx, t.cred, t.abs(path), flag, 0o666&^t.umask)
 	if err != nil {
 		return nil, err
 	}

@@ -570,13 +570,9 @@ func (a *nestedArgs) set(on bool, b option.Set) {
 // forProc returns a process for a shell that p is: with p's streams and environment, and nothing else
 // of the shell that started it.
 func (sh *interp) forProc(p *Proc) *interp {
-	c := &interp{
-		execution: execution{
-			m: sh.m, ctx: p.ctx, cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
-			opt: option.Default, shopt: shopt.Default,
-		},
-		computedState: computedState{start: sh.m.now().Unix()},
-	}
+	c := &interp{computedState: computedState{start: sh.m.now().Unix()}}
+	c.m, c.ctx, c.cred, c.umask, c.dir, c.rlimit = sh.m, p.ctx, sh.cred, sh.umask, sh.dir, sh.rlimit
+	c.opt, c.shopt = option.Default, shopt.Default
 	c.p, c.epoch, c.fds, c.depth = sh.p, newEpoch(), fd.NewTable(), sh.depth
 	c.levels, c.paidLevels = sh.levels, sh.paidLevels
 	c.connect()
@@ -866,7 +862,7 @@ func (ex *execution) readAll(d *fd.Description) (string, error) {
 // isRestricted reports whether this is a restricted shell: bash -r, rbash, set -r. It may not leave its directory,
 // run programs by a path, write to files by redirection, replace itself, or become unrestricted. What it runs,
 // scripts too, is not restricted.
-func (ex *execution) isRestricted() bool { return ex.opt&option.Restricted != 0 }
+func (o *shellOptions) isRestricted() bool { return o.opt&option.Restricted != 0 }
 
 // restrict makes this a restricted shell from its start: what decides where programs are stays as it is.
 func (sh *interp) restrict() {

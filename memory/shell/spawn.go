@@ -176,7 +176,8 @@ func (p *Proc) view(env []string) *interp {
 	if env == nil {
 		return p.sh
 	}
-	c := &interp{execution: execution{m: p.sh.m, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir}}
+	c := &interp{}
+	c.m, c.ctx, c.cred, c.dir = p.sh.m, p.ctx, p.sh.cred, p.sh.dir
 	c.p, c.fds, c.epoch = p.sh.p, p.sh.fds, newEpoch()
 	c.connect()
 	c.importEnv(env)

@@ -273,10 +273,10 @@ func (sh *interp) processSubst(p *procPart) string {
 
 // placed takes a place in the process table. When it is full and some of its processes are dying of a
 // signal, it tries once more when they have ended, as bash tries again later.
-func (ex *execution) placed(place func() error) error {
+func (s *processState) placed(place func() error) error {
 	err := place()
-	if err != nil && ex.ctx.Err() == nil && ex.m.table.IsDying(ex.m.first) {
-		ex.m.waitDying()
+	if err != nil && s.ctx.Err() == nil && s.m.table.IsDying(s.m.first) {
+		s.m.waitDying()
 		err = place()
 	}
 	return err

@@ -315,15 +315,15 @@ func (sh *interp) takeSignals() {
 }
 
 // waitStopped blocks while the process is stopped.
-func (ex *execution) waitStopped() {
+func (s *processState) waitStopped() {
 	for {
-		changes := ex.m.table.Changes()
-		if !ex.p.IsStopped() {
+		changes := s.m.table.Changes()
+		if !s.p.IsStopped() {
 			return
 		}
 		select {
 		case <-changes:
-		case <-ex.ctx.Done():
+		case <-s.ctx.Done():
 			return
 		}
 	}

@@ -567,8 +567,8 @@ func (f *fields) pattern(s string) {
 }
 
 // globbing reports whether the text has something to match names with.
-func (ex *execution) globbing(s string) bool {
-	if ex.opt&option.NoGlob != 0 {
+func (o *shellOptions) globbing(s string) bool {
+	if o.opt&option.NoGlob != 0 {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
@@ -578,7 +578,7 @@ func (ex *execution) globbing(s string) bool {
 		case '\\':
 			i++
 		case '(':
-			if i > 0 && ex.shopt&shopt.ExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
+			if i > 0 && o.shopt&shopt.ExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
 				return true
 			}
 		}
@@ -892,8 +892,8 @@ func (e *expansion) tilde(name string) (string, bool) {
 }
 
 // home returns a user's home directory from the machine's /etc/passwd.
-func (ex *execution) home(user string) (string, bool) {
-	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
+func (s *processState) home(user string) (string, bool) {
+	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[0] == user {
 			return f[5], true
 		}
@@ -904,8 +904,8 @@ func (ex *execution) home(user string) (string, bool) {
 	return "", false
 }
 
-func (ex *execution) homeOf(uid int) (string, bool) {
-	for line := range strings.SplitSeq(ex.readSmall("/etc/passwd"), "\n") {
+func (s *processState) homeOf(uid int) (string, bool) {
+	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == strconv.Itoa(uid) {
 			return f[5], true
 		}
