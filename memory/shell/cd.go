@@ -204,7 +204,7 @@ func runPwdBuiltin(sh *interp, args []string) int {
 func (sh *interp) dirs() []string { return append([]string{sh.dir}, sh.dirStack...) }
 
 // short writes a directory with ~ for HOME.
-func (v *variables) short(dir string) string {
+func (v *settings) short(dir string) string {
 	home := v.get(slotHOME)
 	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
 		return "~" + dir[len(home):]

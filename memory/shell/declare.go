@@ -279,12 +279,12 @@ func (d *declaration) declareOne(arg string, code *assignCode) bool {
 }
 
 // canHide reports whether a local variable may hide the readonly one: one of a caller, not a global.
-func (v *variables) canHide(slot int, c *cell) bool {
+func (v *cells) canHide(slot int, c *cell) bool {
 	return c.attr&attrLocal != 0 && !v.isLocal(slot)
 }
 
 // localCopy is declare -I: a local variable that begins as the one it hides.
-func (v *variables) localCopy(slot int) {
+func (v *cells) localCopy(slot int) {
 	old := v.cell(slot)
 	c := &cell{epoch: v.epoch, attr: attrLocal}
 	if old != nil && old.attr&attrDynamic == 0 {
@@ -597,7 +597,7 @@ func (v *variables) valueText(c *cell) (string, bool) {
 			if j > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(v.locale(), c.arr.List()[j]))
+			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(v.sh.locale(), c.arr.List()[j]))
 		}
 		b.WriteByte(')')
 		return b.String(), true
@@ -609,14 +609,14 @@ func (v *variables) valueText(c *cell) (string, bool) {
 		b.WriteByte('(')
 		for _, k := range c.assoc.Keys(v.epoch) {
 			value, _ := c.assoc.At(k)
-			b.WriteString("[" + quote.Key(v.locale(), k) + "]=" + quote.Value(v.locale(), value) + " ")
+			b.WriteString("[" + quote.Key(v.sh.locale(), k) + "]=" + quote.Value(v.sh.locale(), value) + " ")
 		}
 		b.WriteByte(')')
 		return b.String(), true
 	case !c.isSet():
 		return "", false
 	}
-	return quote.Value(v.locale(), v.text(c)), true
+	return quote.Value(v.sh.locale(), v.text(c)), true
 }
 
 func (v *variables) listText(list []string) string {
@@ -626,7 +626,7 @@ func (v *variables) listText(list []string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString("[" + itoa(i) + "]=" + quote.Value(v.locale(), s))
+		b.WriteString("[" + itoa(i) + "]=" + quote.Value(v.sh.locale(), s))
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -869,7 +869,7 @@ func unsetElement(sh *interp, slot int, c *cell, name, sub string) bool {
 	return true
 }
 
-func (v *variables) hasKey(c *cell, key string) bool {
+func (v *cells) hasKey(c *cell, key string) bool {
 	_, ok := c.assoc.At(key)
 	return ok
 }

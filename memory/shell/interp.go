@@ -21,7 +21,7 @@ import (
 // Forks are frequent, so the size of interp counts: up to 1400 bytes it takes a block of 1408.
 type interp struct {
 	execution
-	variables
+	settings
 	functions
 	expansion
 	arithmetic
@@ -44,7 +44,7 @@ func newEpoch() uint64 { return lastEpoch.Add(1) }
 // connect lets the parts of a new interpreter refer to it, and gives it a /proc of its own. Each pointer makes a fork
 // slower while garbage is collected, so a part has at most one.
 func (sh *interp) connect() {
-	sh.variables.sh, sh.expansion.sh, sh.trapRun.sh, sh.jobControl.sh = sh, sh, sh, sh
+	sh.cells.sh, sh.expansion.sh, sh.trapRun.sh, sh.jobControl.sh = sh, sh, sh, sh
 	sh.cred.Proc = (*procReader)(sh)
 }
 

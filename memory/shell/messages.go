@@ -261,7 +261,7 @@ func (e *expansion) promptEscape(c byte) string {
 	return `\` + string(c)
 }
 
-func (v *variables) promptDir(base bool) string {
+func (v *settings) promptDir(base bool) string {
 	dir, home := v.get(slotPWD), v.get(slotHOME)
 	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
 		dir = "~" + dir[len(home):]
@@ -286,7 +286,7 @@ func (s *processState) userName() string {
 }
 
 // local returns the time in the zone of TZ; names of zones that are not known are UTC.
-func (v *variables) local(t time.Time) time.Time {
+func (v *settings) local(t time.Time) time.Time {
 	tz, ok := v.lookupEnv("TZ")
 	if v.sh.m.zone == nil || !ok {
 		return t.UTC()

@@ -87,7 +87,7 @@ func setParameters(sh *interp, list []string) int {
 	return 0
 }
 
-func (v *variables) setNamed(name string, on bool) bool {
+func (v *settings) setNamed(name string, on bool) bool {
 	b := option.ByName(name)
 	if b == 0 {
 		v.sh.fail("%s: invalid option name", name)
@@ -97,7 +97,7 @@ func (v *variables) setNamed(name string, on bool) bool {
 	return true
 }
 
-func (v *variables) setOption(b option.Set, on bool) {
+func (v *settings) setOption(b option.Set, on bool) {
 	if b == option.Monitor && v.sh.ownProcess {
 		v.sh.p.Monitors.Store(on)
 	}

@@ -755,7 +755,7 @@ func (e *expansion) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
 }
 
 // localeFlags reports whether patterns match bytes.
-func (v *variables) localeFlags() pattern.Flags {
+func (v *settings) localeFlags() pattern.Flags {
 	if v.bytewise() {
 		return pattern.Bytes
 	}
@@ -763,7 +763,7 @@ func (v *variables) localeFlags() pattern.Flags {
 }
 
 // patternFlags returns how patterns are read now: extended ones count where extglob is on.
-func (v *variables) patternFlags() pattern.Flags {
+func (v *settings) patternFlags() pattern.Flags {
 	f := v.localeFlags()
 	if v.sh.shopt&shopt.ExtGlob != 0 {
 		f |= pattern.Ext

@@ -105,10 +105,10 @@ func textWeight(n int) int {
 	return n
 }
 
-// variables holds the variables of a process, by slot of their name, and those that local variables and temporary
+// cells holds the variables of a process, by slot of their name, and those that local variables and temporary
 // assignments hide. Only a cell of the epoch is written; own copies another one first. The memory that a cell has
 // charged is released when the cell goes away.
-type variables struct {
+type cells struct {
 	vars       []*cell
 	varsShared bool        // vars belongs to another process too
 	saved      []savedCell // the hidden variables, the oldest first
@@ -129,7 +129,7 @@ type savedCell struct {
 }
 
 // cell returns the variable in the slot, nil when there is none. References are not followed.
-func (v *variables) cell(slot int) *cell {
+func (v *cells) cell(slot int) *cell {
 	if slot < len(v.vars) {
 		return v.vars[slot]
 	}
@@ -137,7 +137,7 @@ func (v *variables) cell(slot int) *cell {
 }
 
 // replace makes c the variable of the slot, and returns the length of the list of variables if it made a new one.
-func (v *variables) replace(slot int, c *cell) (made int) {
+func (v *cells) replace(slot int, c *cell) (made int) {
 	if slot >= len(v.vars) || v.varsShared {
 		n := max(len(v.vars), slot+1)
 		if slot >= len(v.vars) {
@@ -153,7 +153,7 @@ func (v *variables) replace(slot int, c *cell) (made int) {
 }
 
 // copied returns this process's own copy of a variable.
-func (v *variables) copied(c *cell) *cell {
+func (v *cells) copied(c *cell) *cell {
 	d := *c
 	d.epoch, d.room = v.epoch, 0
 	if c.epoch < v.birth {
@@ -163,13 +163,13 @@ func (v *variables) copied(c *cell) *cell {
 }
 
 // isRef reports whether the variable is a reference, which may mean a list.
-func (v *variables) isRef(slot int) bool {
+func (v *cells) isRef(slot int) bool {
 	c := v.cell(slot)
 	return c != nil && c.attr&attrRef != 0
 }
 
 // ownWeight returns the weight of a function that this process has defined, 0 for another.
-func (v *variables) ownWeight(f *function) int {
+func (v *cells) ownWeight(f *function) int {
 	if f == nil || f.birth != v.birth {
 		return 0
 	}
@@ -177,14 +177,14 @@ func (v *variables) ownWeight(f *function) int {
 }
 
 // put makes c the variable of the slot.
-func (v *variables) put(slot int, c *cell) {
+func (v *cells) put(slot int, c *cell) {
 	if n := v.replace(slot, c); n > manyWords {
 		v.sh.charge(8 * n)
 	}
 }
 
 // own returns the slot's variable for writing, made when there is none.
-func (v *variables) own(slot int) *cell {
+func (v *cells) own(slot int) *cell {
 	c := v.cell(slot)
 	switch {
 	case c == nil:
@@ -199,13 +199,13 @@ func (v *variables) own(slot int) *cell {
 
 // hide puts the variable aside until the running function, or the command that temporary
 // assignments stand before, ends. The new variable is c, nil for none.
-func (v *variables) hide(slot int, c *cell, temp bool) {
+func (v *cells) hide(slot int, c *cell, temp bool) {
 	v.saved = append(v.saved, savedCell{slot, v.cell(slot), temp})
 	v.put(slot, c)
 }
 
 // restore brings back all variables that have been put aside since there were n.
-func (v *variables) restore(n int) {
+func (v *cells) restore(n int) {
 	for len(v.saved) > n {
 		s := v.saved[len(v.saved)-1]
 		v.saved = v.saved[:len(v.saved)-1]
@@ -215,7 +215,7 @@ func (v *variables) restore(n int) {
 }
 
 // isLocal reports whether the running function has made the variable local.
-func (v *variables) isLocal(slot int) bool {
+func (v *cells) isLocal(slot int) bool {
 	for _, s := range v.saved[v.sh.localBase():] {
 		if s.slot == slot && !s.temp {
 			return true
@@ -226,7 +226,7 @@ func (v *variables) isLocal(slot int) bool {
 
 // makeLocal makes the variable one of the running function, without a value unless it
 // had a temporary one or localvar_inherit is on.
-func (v *variables) makeLocal(slot int) *cell {
+func (v *cells) makeLocal(slot int) *cell {
 	if v.isLocal(slot) {
 		return v.own(slot)
 	}
@@ -242,7 +242,7 @@ func (v *variables) makeLocal(slot int) *cell {
 }
 
 // cloned makes a copy of a variable one of its own.
-func (v *variables) cloned(c *cell) {
+func (v *cells) cloned(c *cell) {
 	c.epoch, c.room, c.charged = v.epoch, 0, 0
 	if c.arr != nil {
 		c.arr = c.arr.Clone(v.epoch)
@@ -255,7 +255,7 @@ func (v *variables) cloned(c *cell) {
 
 // unsetVar removes a variable: a local one of this function stays local without value, one of a
 // caller uncovers the variables that it hid.
-func (v *variables) unsetVar(slot int) bool {
+func (v *cells) unsetVar(slot int) bool {
 	c := v.cell(slot)
 	if c == nil {
 		return true
@@ -283,14 +283,14 @@ func (v *variables) unsetVar(slot int) bool {
 }
 
 // drop releases the memory of a variable that is going away.
-func (v *variables) drop(c *cell) {
+func (v *cells) drop(c *cell) {
 	if c != nil && c.charged != 0 && c.epoch >= v.birth {
 		v.sh.charge(-c.charged)
 	}
 }
 
 // keepTemps makes temporary assignments stay: those before a special builtin in POSIX mode.
-func (v *variables) keepTemps(n int) {
+func (v *cells) keepTemps(n int) {
 	for len(v.saved) > n {
 		s := v.saved[len(v.saved)-1]
 		v.saved = v.saved[:len(v.saved)-1]
@@ -310,7 +310,7 @@ func (v *variables) keepTemps(n int) {
 
 // restoreTemps restores the variables that temporary assignments hid. Variables that the command made local in the function
 // around it stays.
-func (v *variables) restoreTemps(n int) {
+func (v *cells) restoreTemps(n int) {
 	var keep []savedCell
 	for len(v.saved) > n {
 		s := v.saved[len(v.saved)-1]

@@ -64,7 +64,7 @@ func (v *variables) grow(c *cell, s string) bool {
 }
 
 // array returns the elements for writing.
-func (v *variables) array(c *cell) *array.Indexed {
+func (v *cells) array(c *cell) *array.Indexed {
 	switch {
 	case c.arr == nil:
 		c.arr = array.NewIndexed(nil, v.epoch)
@@ -76,7 +76,7 @@ func (v *variables) array(c *cell) *array.Indexed {
 }
 
 // table returns the elements of an associative array for writing.
-func (v *variables) table(c *cell) *array.Assoc {
+func (v *cells) table(c *cell) *array.Assoc {
 	switch {
 	case c.assoc == nil:
 		c.assoc = array.NewAssoc(v.epoch)
@@ -86,6 +86,12 @@ func (v *variables) table(c *cell) *array.Assoc {
 	}
 	return c.assoc
 }
+
+// variables reads and assigns the values of cells: texts, numbers, elements, references and computed ones.
+type variables struct{ cells }
+
+// settings are the variables that the shell itself obeys, such as LC_ALL, TZ, PWD and SHELLOPTS.
+type settings struct{ variables }
 
 // place is the storage of a value: a variable, or an element of one.
 type place struct {
@@ -532,7 +538,7 @@ func (v *variables) assignIndex(slot int, i int64, s string, more bool, sub stri
 }
 
 // setIndex stores an element of an array.
-func (v *variables) setIndex(c *cell, i int64, value string) bool {
+func (v *cells) setIndex(c *cell, i int64, value string) bool {
 	a := v.array(c)
 	old, ok := a.At(i)
 	n := len(value) - len(old)
@@ -548,7 +554,7 @@ func (v *variables) setIndex(c *cell, i int64, value string) bool {
 }
 
 // setKey stores an element of an associative array.
-func (v *variables) setKey(c *cell, key, value string) bool {
+func (v *cells) setKey(c *cell, key, value string) bool {
 	t := v.table(c)
 	old, ok := t.At(key)
 	n := len(value) - len(old)
@@ -615,16 +621,16 @@ func (v *variables) setList(slot int, list []string) bool {
 }
 
 // recharge charges for all elements of an array that this process has just made its own.
-func (v *variables) recharge(c *cell) { v.chargeCell(c, c.weight()-c.charged) }
+func (v *cells) recharge(c *cell) { v.chargeCell(c, c.weight()-c.charged) }
 
 // empty takes all elements, and the text, from a variable.
-func (v *variables) empty(c *cell) {
+func (v *cells) empty(c *cell) {
 	v.chargeCell(c, -c.charged)
 	c.str, c.room, c.arr, c.assoc = "", 0, nil, nil
 }
 
 // bytewise reports whether characters are bytes: the locale is C. Without one they are UTF-8.
-func (v *variables) bytewise() bool {
+func (v *settings) bytewise() bool {
 	for _, slot := range [...]int{slotLCALL, slotLCCTYPE, slotLANG} {
 		if s := v.get(slot); s != "" {
 			return s == "C" || s == "POSIX"
@@ -634,13 +640,13 @@ func (v *variables) bytewise() bool {
 }
 
 // locale returns the locale of LC_ALL, LC_CTYPE and LANG.
-func (v *variables) locale() char.Locale { return char.Locale{Bytes: v.bytewise()} }
+func (v *settings) locale() char.Locale { return char.Locale{Bytes: v.bytewise()} }
 
 // encoded returns the character with a number, as \u and \U write it.
-func (v *variables) encoded(value uint32) []byte { return v.locale().Encode(value) }
+func (v *settings) encoded(value uint32) []byte { return v.locale().Encode(value) }
 
 // runeCount counts characters; a byte that belongs to none counts as one.
-func (v *variables) runeCount(s string) int {
+func (v *settings) runeCount(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			if v.bytewise() {
@@ -653,10 +659,10 @@ func (v *variables) runeCount(s string) int {
 }
 
 // quoteShell quotes as ${x@Q} does.
-func (v *variables) quoteShell(s string) string { return quote.Shell(v.locale(), s) }
+func (v *settings) quoteShell(s string) string { return quote.Shell(v.locale(), s) }
 
 // chargeCell charges n more bytes for a variable.
-func (v *variables) chargeCell(c *cell, n int) bool {
+func (v *cells) chargeCell(c *cell, n int) bool {
 	if !v.sh.charge(n) {
 		return false
 	}
@@ -665,7 +671,7 @@ func (v *variables) chargeCell(c *cell, n int) bool {
 }
 
 // setText stores the value of a plain variable.
-func (v *variables) setText(c *cell, s string) bool {
+func (v *cells) setText(c *cell, s string) bool {
 	if n := textWeight(len(s)); n != c.charged && !v.chargeCell(c, n-c.charged) {
 		return false
 	}
@@ -674,7 +680,7 @@ func (v *variables) setText(c *cell, s string) bool {
 }
 
 // initVars sets the variables that a shell has from the start.
-func (v *variables) initVars(shlvl int) {
+func (v *settings) initVars(shlvl int) {
 	sym := v.sh.m.lib.symbols
 	set := func(name, value string, a attr) {
 		c := &cell{epoch: v.epoch, attr: a}
@@ -726,7 +732,7 @@ func (v *variables) initVars(shlvl int) {
 }
 
 // inheritOptions turns on the options in SHELLOPTS or BASHOPTS of the environment.
-func (v *variables) inheritOptions(d dynamicCell, list string) {
+func (v *settings) inheritOptions(d dynamicCell, list string) {
 	for name := range strings.SplitSeq(list, ":") {
 		if d.slot == slotSHELLOPTS {
 			v.sh.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
@@ -741,14 +747,14 @@ func (v *variables) inheritOptions(d dynamicCell, list string) {
 }
 
 // setCommandString sets BASH_EXECUTION_STRING to the script of -c.
-func (v *variables) setCommandString(text string) {
+func (v *settings) setCommandString(text string) {
 	c := &cell{epoch: v.epoch}
 	c.store(text)
 	v.put(slotExecutionString, c)
 }
 
 // initPWD takes the directory's name from the environment when it is right.
-func (v *variables) initPWD(set func(string, string, attr)) {
+func (v *settings) initPWD(set func(string, string, attr)) {
 	pwd := v.get(slotPWD)
 	named := false
 	if pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd {

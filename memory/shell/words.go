@@ -755,7 +755,7 @@ func (e *expansion) separators() *[256]uint8 {
 }
 
 // ifsJoin returns the separator of values in "$*".
-func (v *variables) ifsJoin() string {
+func (v *settings) ifsJoin() string {
 	s, ok := v.value(slotIFS)
 	if !ok {
 		return " "
