@@ -29,7 +29,7 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 	c, h := options.Config, options.HostConfig
 	args := []string{"docker", "run", "--rm", "-it", "--name", options.Name, "--user", c.User}
 	for _, k := range slices.Sorted(maps.Keys(c.Labels)) {
-		if !slices.Contains([]string{labelHost, labelOwner, labelState, labelPlace}, k) {
+		if !slices.Contains([]string{labelHost, labelOwner, labelState, labelPlace, labelBase}, k) {
 			args = append(args, "--label", k+"="+c.Labels[k])
 		}
 	}

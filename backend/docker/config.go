@@ -40,7 +40,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		network = "bridge"
 	}
 	config := &container.Config{
-		Image: cmp.Or(p.state.Root, p.image.ID), User: p.user.Identity(), Labels: p.labels(), WorkingDir: "/",
+		Image: cmp.Or(p.root(), p.image.ID), User: p.user.Identity(), Labels: p.labels(), WorkingDir: "/",
 		Entrypoint: []string{layout.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.Path()},
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
@@ -91,6 +91,7 @@ func (p *prepared) labels() map[string]string {
 	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
 	if p.state.isPersistent() {
 		labels[labelState], labels[labelPlace] = p.state.dir, owner.Place(p.state.dir)
+		labels[labelBase] = p.image.Name
 	} else {
 		labels[labelOwner] = owner.Process(os.Getpid())
 	}

@@ -163,9 +163,9 @@ func (i *instance) end(ctx context.Context) error {
 }
 
 // requestRemoval asks the engine to remove the container.
-func (i *instance) requestRemoval(ctx context.Context, id string) error {
-	_, err := i.engine.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	return i.engine.Wrap(err, "remove the container")
+func (p *prepared) requestRemoval(ctx context.Context, id string) error {
+	_, err := p.engine.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	return p.engine.Wrap(err, "remove the container")
 }
 
 // remove removes the container and waits for that. The engine itself also begins to remove it when it ends.

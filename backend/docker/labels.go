@@ -16,6 +16,7 @@ const (
 	labelOwner     = "agent-sandbox.owner"     // the process with which the container ends: see owner.Process
 	labelState     = "agent-sandbox.state"     // of a persistent sandbox: the directory with which the container ends
 	labelPlace     = "agent-sandbox.place"     // the location of that directory: see owner.Place
+	labelBase      = "agent-sandbox.base"      // the image that the Spec of a persistent sandbox named
 	labelConfig    = "agent-sandbox.config"    // the hash of its configuration
 )
 

@@ -24,6 +24,7 @@ type prepared struct {
 	state   state
 	runtime string // host directory of the guest and the wrappers
 	created time.Time
+	rebased bool // the container was created from another image than the one that it had
 
 	spareMemory int64 // what a sandbox without a limit may take of the host's memory, in bytes; 0: the engine cannot limit it
 

@@ -37,10 +37,18 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 	if sandbox.CodeOf(err) != sandbox.NotFound {
 		return err
 	}
-	return i.commit(ctx, i.containerID(), snapshotImages+":"+i.id+"-"+name, map[string]string{
-		labelOurs: "1", labelHost: owner.User(), labelSnapshot: name, labelID: i.id, labelState: i.state.dir, labelPlace: owner.Place(i.state.dir),
+	return i.commitSnapshot(ctx, i.containerID(), name)
+}
+
+// commitSnapshot saves a container's files as the snapshot name, which does not exist.
+func (p *prepared) commitSnapshot(ctx context.Context, container, name string) error {
+	return p.commit(ctx, container, snapshotImage(p.id, name), map[string]string{
+		labelOurs: "1", labelHost: owner.User(), labelSnapshot: name, labelID: p.id, labelState: p.state.dir, labelPlace: owner.Place(p.state.dir),
 	})
 }
+
+// snapshotImage returns the name of the image of a snapshot.
+func snapshotImage(id, name string) string { return snapshotImages + ":" + id + "-" + name }
 
 // checkPersistent returns an error unless the sandbox is persistent and open.
 func (i *instance) checkPersistent() error {
@@ -63,7 +71,7 @@ func (i *instance) images(ctx context.Context) ([]images.Summary, error) {
 	}
 	// Images of a container that was restored from a snapshot inherit its labels.
 	out := slices.DeleteFunc(found.Items, func(s images.Summary) bool {
-		return !slices.Contains(s.RepoTags, snapshotImages+":"+i.id+"-"+s.Labels[labelSnapshot])
+		return !slices.Contains(s.RepoTags, snapshotImage(i.id, s.Labels[labelSnapshot]))
 	})
 	slices.SortFunc(out, func(a, b images.Summary) int { return cmp.Compare(a.Created, b.Created) })
 	return out, nil
@@ -107,7 +115,7 @@ func (i *instance) RemoveSnapshot(ctx context.Context, name string) error {
 	if _, err := i.snapshot(ctx, name); err != nil {
 		return err
 	}
-	return i.untag(ctx, snapshotImages+":"+i.id+"-"+name)
+	return i.untag(ctx, snapshotImage(i.id, name))
 }
 
 // untag removes a name of an image. It succeeds if the name does not exist.
@@ -145,7 +153,7 @@ func (i *instance) Restore(ctx context.Context, name string) error {
 	if err := i.end(ctx); err != nil {
 		return err
 	}
-	i.state.Root = nextImage(i.id)
+	i.state.Root, i.state.Base = nextImage(i.id), ""
 	if err := i.state.save(); err != nil {
 		return err
 	}

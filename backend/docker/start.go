@@ -23,7 +23,8 @@ func (p *prepared) start(ctx context.Context) (*instance, error) {
 	}
 	i := &instance{prepared: p, ended: make(chan struct{})}
 	if err := i.begin(ctx); err != nil {
-		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
+		ctx = context.WithoutCancel(ctx)
+		return nil, errors.Join(err, i.Close(ctx), i.undoRebase(ctx, i.containerID()))
 	}
 	return i, nil
 }
@@ -133,7 +134,7 @@ func (i *instance) connect(ctx context.Context, h holding, d *guestsocket.Socket
 // addFiles writes what a new container's root file system lacks: the user's account and home directory, and the marker
 // file by which programs detect the sandbox.
 func (p *prepared) addFiles(ctx context.Context, container string) error {
-	if p.image.ReadOnly || p.state.Root != "" { // read-only, or added already
+	if p.image.ReadOnly || p.root() != "" { // read-only, or added already
 		return nil
 	}
 	var buf bytes.Buffer

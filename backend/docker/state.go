@@ -25,6 +25,7 @@ type state struct {
 	ID   string `json:"id"`             // of the sandbox; the container's name is made of it
 	Host string `json:"host"`           // of the engine
 	Root string `json:"root,omitempty"` // the image that the next container begins with; empty: the Spec's
+	Base string `json:"base,omitempty"` // the Spec's image to which Root belongs; empty: any
 }
 
 const stateFile = "docker.json"
@@ -111,15 +112,57 @@ func (p *prepared) container(ctx context.Context, options client.ContainerCreate
 			return "", err
 		}
 	}
+	if base := old.Config.Labels[labelBase]; base != p.image.Name && base != "" {
+		return p.rebase(ctx, old.ID, base, options)
+	}
 	if old.Config.Labels[labelConfig] == config {
 		return old.ID, nil
 	}
 	return p.replace(ctx, old.ID, options)
 }
 
+// root returns the image that the sandbox's container begins with; empty: the Spec's.
+func (p *prepared) root() string {
+	if p.state.Base != "" && p.state.Base != p.image.Name {
+		return ""
+	}
+	return p.state.Root
+}
+
+// rebase creates a container from another image than the one of the old container, whose files become a snapshot. A Spec with
+// the old image begins with them: until the new container runs, the change may be taken back.
+func (p *prepared) rebase(ctx context.Context, old, base string, options client.ContainerCreateOptions) (string, error) {
+	name := "before-" + p.created.UTC().Format("20060102-150405.000")
+	if err := p.commitSnapshot(ctx, old, name); err != nil {
+		return "", err
+	}
+	p.state.Root, p.state.Base = snapshotImage(p.id, name), base
+	if err := p.state.save(); err != nil {
+		return "", err
+	}
+	if err := p.requestRemoval(ctx, old); err != nil {
+		return "", err
+	}
+	p.rebased = true
+	options.Config.Image = p.image.ID
+	return p.create(ctx, options)
+}
+
+// undoRebase removes a container that rebase has created and that did not start.
+func (p *prepared) undoRebase(ctx context.Context, container string) error {
+	if !p.rebased || container == "" {
+		return nil
+	}
+	err := p.requestRemoval(ctx, container)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil
+	}
+	return err
+}
+
 // replace creates a container with the files of another and removes that one.
 func (p *prepared) replace(ctx context.Context, old string, options client.ContainerCreateOptions) (string, error) {
-	p.state.Root = nextImage(p.id)
+	p.state.Root, p.state.Base = nextImage(p.id), ""
 	if err := p.commit(ctx, old, p.state.Root, nil); err != nil {
 		return "", err
 	}

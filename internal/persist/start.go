@@ -14,12 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// launch starts a keeper and passes the lock to it. The keeper reports on ready. Exists: a keeper runs already.
-func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, error) {
-	held, err := d.Store.take(name)
-	if err != nil {
-		return nil, err
-	}
+// launch starts a keeper, which takes over the lock of its sandbox and reports on ready. An error releases the lock.
+func (d *Driver) launch(name string, held *lock, env []string, ready *os.File) (*exec.Cmd, error) {
 	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		held.release()
@@ -49,12 +45,50 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 	if _, err := d.Store.Load(name); err != nil {
 		return err
 	}
-	r, w, err := os.Pipe()
+	held, err := d.Store.take(name)
 	if err != nil {
 		return err
 	}
+	return d.startLocked(ctx, name, held, env)
+}
+
+// Change is Start with spec instead of the sandbox's own, whose files and snapshots stay. If the driver rejects spec or the
+// start fails, the sandbox is stopped and as before.
+func (d *Driver) Change(ctx context.Context, name string, spec sandbox.Spec) error {
+	held, err := d.Store.take(name)
+	if err != nil {
+		return err
+	}
+	old, err := d.Store.Load(name) // with the lock, so that no other process has it for the old one
+	if err == nil {
+		changed := old
+		changed.Spec = spec
+		err = d.Store.rewrite(name, changed)
+	}
+	if err != nil {
+		held.release()
+		return err
+	}
+	if err = d.startLocked(ctx, name, held, spec.Env); err == nil {
+		return nil
+	}
+	held, lerr := d.Store.halt(context.WithoutCancel(ctx), name) // its keeper may still be ending
+	if lerr != nil {
+		return errors.Join(err, lerr)
+	}
+	defer held.release()
+	return errors.Join(err, d.Store.rewrite(name, old))
+}
+
+// startLocked starts a sandbox whose lock this process holds, and passes the lock on.
+func (d *Driver) startLocked(ctx context.Context, name string, held *lock, env []string) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		held.release()
+		return err
+	}
 	defer r.Close()
-	cmd, err := d.launch(name, env, w)
+	cmd, err := d.launch(name, held, env, w)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}

@@ -121,7 +121,11 @@ func (d *Driver) prepare(key string, record Record) error {
 		if err := d.Store.Add(spare); err != nil {
 			return err
 		}
-		if _, err := d.launch(spare.ID, record.Spec.Env, null); err != nil {
+		held, err := d.Store.take(spare.ID)
+		if err == nil {
+			_, err = d.launch(spare.ID, held, record.Spec.Env, null)
+		}
+		if err != nil {
 			return errors.Join(err, d.Store.remove(spare.ID))
 		}
 	}

@@ -120,15 +120,37 @@ func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, e
 	case same:
 		return name, s.driver.Start(ctx, name, a.Env)
 	}
-	a.Err.Say("its image or its policy has changed: the container is made anew, the volumes stay")
-	if err := s.driver.Destroy(ctx, name); err != nil {
+	if err := prepareVolumes(ctx, a, s, spec); err != nil {
 		return "", err
 	}
-	return name, createRepo(ctx, a, s, spec)
+	if err := s.driver.Change(ctx, name, spec); err != nil {
+		return "", err
+	}
+	if old.Spec.Image != spec.Image {
+		a.Err.Say("its image has changed: the container is made anew, the volumes stay, and a snapshot has its files: agent-sandbox snapshots " + name)
+	} else {
+		a.Err.Say("its policy has changed: the container is made anew with its files")
+	}
+	return name, identifyOpen(ctx, a, s, name)
 }
 
 // createRepo creates a repository's sandbox.
 func createRepo(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
+	if err := prepareVolumes(ctx, a, s, spec); err != nil {
+		return err
+	}
+	box, err := sandbox.Create(ctx, s.driver, spec)
+	if sandbox.CodeOf(err) == sandbox.Unavailable {
+		return host.ExplainUnavailable(ctx, a, s.driver, err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(identify(ctx, a, box, s.Path), box.Detach())
+}
+
+// prepareVolumes gives the volumes of a repository their owner, and creates the worktree of its branch.
+func prepareVolumes(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
 	owner, err := s.Owner()
 	if err != nil {
 		return err
@@ -136,15 +158,15 @@ func createRepo(ctx context.Context, a *console.App, s *startedRepo, spec sandbo
 	if err := s.Own(ctx, s.engine, spec.Image, owner); err != nil {
 		return err
 	}
-	if s.flags.Branch != "" {
-		if err := provision(ctx, a, s, spec); err != nil {
-			return err
-		}
+	if s.flags.Branch == "" {
+		return nil
 	}
-	box, err := sandbox.Create(ctx, s.driver, spec)
-	if sandbox.CodeOf(err) == sandbox.Unavailable {
-		return host.ExplainUnavailable(ctx, a, s.driver, err)
-	}
+	return provision(ctx, a, s, spec)
+}
+
+// identifyOpen is identify for a sandbox that runs.
+func identifyOpen(ctx context.Context, a *console.App, s *startedRepo, name string) error {
+	box, err := sandbox.Open(ctx, s.driver, name)
 	if err != nil {
 		return err
 	}
