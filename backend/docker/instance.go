@@ -11,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -77,6 +78,22 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		i.running.Add(-1)
 	}()
 	return p, nil
+}
+
+// Dial connects to a port on the container's loopback. Denied: the port is that of the sandbox's proxy.
+func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	now, err := i.current()
+	if err != nil {
+		return nil, err
+	}
+	if port == guestnet.ProxyPort && len(now.network.relays()) > 0 {
+		return nil, sandbox.Errorf(sandbox.Denied, "port %d inside belongs to the sandbox's proxy", port)
+	}
+	conn, err := now.session.DialPort(ctx, port)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, i.endReason(ctx, err)
+	}
+	return conn, err
 }
 
 // Listen listens inside until the container is started anew.

@@ -228,6 +228,32 @@ func (i *instance) Listen(ctx context.Context, address string) (net.Listener, er
 	return l, err
 }
 
+// CheckDial returns Unsupported for a pod without a network, in which no command can listen on a port.
+func (i *instance) CheckDial() error { return checkDial(i.Plan.Network.Mode) }
+
+func checkDial(network sandbox.NetworkMode) error {
+	if network != sandbox.NetworkHost {
+		return sandbox.Errorf(sandbox.Unsupported, "commands in a pod without a network have no ports").
+			WithHint("create the sandbox with --network")
+	}
+	return nil
+}
+
+// Dial connects to a port on the pod's loopback.
+func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	if i.isClosed() {
+		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	if err := i.CheckDial(); err != nil {
+		return nil, err
+	}
+	conn, err := i.session.DialPort(ctx, port)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, i.explainEnd(ctx, err)
+	}
+	return conn, err
+}
+
 // process is a command. When its pod ends first, Wait returns why.
 type process struct {
 	*session.Process

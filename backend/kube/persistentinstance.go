@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
@@ -57,6 +58,27 @@ func (k *persistentInstance) Start(ctx context.Context, cmd sandbox.Cmd, stdio s
 		return nil, err
 	}
 	return i.Start(ctx, cmd, stdio)
+}
+
+// CheckDial returns Unsupported for a pod without a network.
+func (k *persistentInstance) CheckDial() error { return checkDial(k.Form.Network) }
+
+// Dial connects to a port on the pod's loopback.
+func (k *persistentInstance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	i, err := k.connection()
+	if err != nil {
+		return nil, err
+	}
+	return i.Dial(ctx, port)
+}
+
+// Listen listens in the pod as long as this connection to it lasts.
+func (k *persistentInstance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	i, err := k.connection()
+	if err != nil {
+		return nil, err
+	}
+	return i.Listen(ctx, address)
 }
 
 // Files returns the files of the pod, which the guest serves.

@@ -8,12 +8,29 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+// DialChecker is implemented by instances whose ports some policies make unreachable from outside.
+type DialChecker interface {
+	// CheckDial returns nil when Dial can reach a port on which a command listens, otherwise Unsupported with the reason.
+	CheckDial() error
+}
+
+// CheckDial returns an error if the ports inside an instance cannot be reached, whatever listens there.
+func CheckDial(i sandbox.Instance) error {
+	if _, ok := sandbox.As[sandbox.Dialer](i); !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "sandboxes of this backend have no ports that can be reached")
+	}
+	if c, ok := sandbox.As[DialChecker](i); ok {
+		return c.CheckDial()
+	}
+	return nil
+}
+
 // dial connects to a port inside. The sandbox is not idle until the connection is closed.
 func (k *keeper) dial(ctx context.Context, port int) (net.Conn, error) {
-	d, ok := sandbox.As[sandbox.Dialer](k.instance)
-	if !ok {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox cannot be dialed")
+	if err := CheckDial(k.instance); err != nil {
+		return nil, err
 	}
+	d, _ := sandbox.As[sandbox.Dialer](k.instance)
 	conn, err := d.Dial(ctx, port)
 	if err != nil {
 		return nil, err

@@ -66,6 +66,14 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	return i.conn.DialPort(ctx, port)
 }
 
+// CheckDial implements [DialChecker].
+func (i *instance) CheckDial() error {
+	if i.first.Undial == nil {
+		return nil
+	}
+	return i.first.Undial.restore()
+}
+
 // Listen listens inside, through the keeper, as long as this connection to it lasts.
 func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
 	return i.conn.Listen(ctx, address)

@@ -25,7 +25,8 @@ type status struct {
 	Limits  sandbox.Limits `json:"limits"`
 	PID     int            `json:"pid"`
 	Started time.Time      `json:"started"`
-	Refused uint64         `json:"refused"` // the number of denials
+	Refused uint64         `json:"refused"`          // the number of denials
+	Undial  *saidError     `json:"undial,omitempty"` // why ports inside cannot be reached; nil: they can
 }
 
 // Ender is implemented by instances that can end by themselves.
@@ -286,6 +287,9 @@ func (k *keeper) status(ctx context.Context, answer io.Writer) error {
 	st.Running = k.running
 	k.mu.Unlock()
 	doc := status{Status: st, PID: os.Getpid(), Started: k.started, Refused: k.refused.count()}
+	if err := CheckDial(k.instance); err != nil {
+		doc.Undial = sayError(err)
+	}
 	if l, ok := sandbox.As[sandbox.Limited](k.instance); ok {
 		if doc.Limits, err = l.Limits(); err != nil {
 			return err

@@ -117,7 +117,7 @@ func Ready(err error) {
 		_, _ = io.WriteString(f, readyWord) // the starter may have ended
 		return
 	}
-	data, _ := json.Marshal(saidError{sandbox.CodeOf(err), err.Error(), sandbox.HintOf(err)}) // strings always encode
+	data, _ := json.Marshal(sayError(err)) // strings always encode
 	_, _ = f.Write(data)
 }
 
@@ -125,6 +125,14 @@ type saidError struct {
 	Code sandbox.Code `json:"code"`
 	Text string       `json:"error"`
 	Hint string       `json:"hint"`
+}
+
+func sayError(err error) *saidError {
+	return &saidError{sandbox.CodeOf(err), err.Error(), sandbox.HintOf(err)}
+}
+
+func (e *saidError) restore() error {
+	return &sandbox.Error{Code: e.Code, Hint: e.Hint, Err: errors.New(e.Text)}
 }
 
 func saidIs(said []byte) error {
@@ -135,5 +143,5 @@ func saidIs(said []byte) error {
 	if json.Unmarshal(said, &e) != nil || e.Code == "" {
 		return sandbox.Errorf(sandbox.Internal, "the sandbox's keeper ended: %.200q", strings.TrimSpace(string(said)))
 	}
-	return &sandbox.Error{Code: e.Code, Hint: e.Hint, Err: errors.New(e.Text)}
+	return e.restore()
 }

@@ -27,7 +27,8 @@ func NewForward(a *console.App) *cobra.Command {
 		Short: "forward ports of 127.0.0.1 into a sandbox",
 		Long: `Connections to 127.0.0.1:HOSTPORT (PORT, when it is not given) go to PORT on the
 loopback of the sandbox, until you press Ctrl-C. Whoever can use this machine can
-use them. A sandbox that is dialed is not idle.`,
+use them. A sandbox that is dialed is not idle. A pod needs --network for it, and
+sandboxes in memory have no ports.`,
 		Example: `agent-sandbox forward work 8080
 agent-sandbox forward work 18080:8080 9229`,
 		ValidArgsFunction: inventory.CompleteName(a),
@@ -62,6 +63,9 @@ func forwardPorts(ctx context.Context, a *console.App, name string, at inventory
 		return err
 	}
 	defer func() { err = errors.Join(err, box.Detach()) }()
+	if err := persist.CheckDial(box.Unwrap()); err != nil {
+		return err
+	}
 	ports, err := proxy.Publish(ctx, plan)
 	if err != nil {
 		if sandbox.CodeOf(err) == sandbox.Exists {
