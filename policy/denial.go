@@ -23,13 +23,13 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 		}
 	}
 	if e.Verdict == ReadWrite.String() {
-		e = p.writableRefused(path, e)
+		e = p.writableRefused(op, path, e)
 	}
 	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
 }
 
 // writableRefused explains why an operation on a writable path was refused.
-func (p *Plan) writableRefused(path string, e Explanation) Explanation {
+func (p *Plan) writableRefused(op, path string, e Explanation) Explanation {
 	name := filepath.Base(path)
 	e.Reason, e.Change = "something that the policy protects lies there, so it stays in its place", ""
 	if isPartOfRepository(name) || strings.EqualFold(name, ".git") {
@@ -38,6 +38,9 @@ func (p *Plan) writableRefused(path string, e Explanation) Explanation {
 		if strings.EqualFold(name, ".git") {
 			e.Change = "--rw " + shellword.Quote(path)
 		}
+	} else if op == "rename" && p.Nested.isDependency(path) {
+		e.Reason = "it may have files that the host obeys elsewhere; copy it"
+		e.Rule, e.Source = "names in any directory", "built in"
 	}
 	return e
 }

@@ -45,6 +45,8 @@ const (
 	VerdictMasked  = "masked" // a placeholder stands in the place of a secret
 )
 
+const reasonNested = "may not be created: the host obeys it"
+
 var pathReasons = map[Access]string{
 	Exclude:   "hidden: a directory is empty, a file cannot be read",
 	ReadOnly:  "as on the host, read-only",
@@ -75,6 +77,12 @@ func (p *Plan) ExplainPath(path string) Explanation {
 		e.Verdict, e.Reason = VerdictGuarded, "does not exist, or is a symbolic link, and may not be created"
 	} else if decider := p.deciding(at.Path); decider != nil {
 		rule = decider
+	}
+	if forbidden := p.Nested.Forbids(at.Path); e.Verdict == ReadWrite.String() && !at.Exists && forbidden != "" {
+		e.Verdict, e.Reason = VerdictGuarded, reasonNested
+		e.Rule, e.Layer, e.Source = filepath.Base(forbidden)+" in any directory", "protected", "built in"
+		e.Losing, e.Change = p.losing(at.Path, nil), p.pathChange(at.Path, e.Verdict)
+		return e
 	}
 	if rule == nil {
 		e.Rule, e.Layer, e.Source = "/", LayerDefaults, "built in"

@@ -4,7 +4,9 @@ package policy
 
 import (
 	"path/filepath"
+	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -20,11 +22,12 @@ type Plan struct {
 	Home      string // resolved; empty: none
 	Backend   string // what the configuration names, or ""
 
-	Mounts   []Mount   // parents before children, then by path; at most one a path
-	Guards   []Guard   // names that must not be created, by directory and name
-	NoRepos  []string  // roots below which no new git repository may appear
-	Commands []Command // by name
-	Sockets  []string  // host Unix sockets that may be connected to, the Docker socket included
+	Mounts   []Mount     // parents before children, then by path; at most one a path
+	Guards   []Guard     // names that must not be created, by directory and name
+	NoRepos  []string    // roots below which no new git repository may appear
+	Nested   NestedNames // names that must not be created in any directory
+	Commands []Command   // by name
+	Sockets  []string    // host Unix sockets that may be connected to, the Docker socket included
 	Docker   bool
 	Userns   bool
 	Debug    bool
@@ -84,6 +87,23 @@ type Guard struct {
 	Name   string   // one path component, compared without regard to case; "*" is every name
 	Except []string // with Name "*": names that are allowed; a trailing * matches any rest
 	Rule   int      // index into Plan.Rules
+}
+
+// NestedNames forbid to create entries of some names in any directory of some trees, because programs of the host obey them
+// wherever a user works. What exists when the plan is made is covered by a Mount.
+type NestedNames struct {
+	Roots        []string // the trees, sorted; none: nothing is forbidden
+	Names        []string // compared without regard to case
+	Dependencies []string // names of directories below which nothing is forbidden: unpacked packages have such files
+	Open         []string // paths that are allowed, with what lies below them, sorted
+}
+
+// Forbids returns the forbidden path that path is or lies below; "": nothing forbids it.
+func (n NestedNames) Forbids(path string) string { return nested.New(nested.Rules(n)).Forbids(path) }
+
+// isDependency reports whether path leads into a tree of dependencies below a root.
+func (n NestedNames) isDependency(path string) bool {
+	return slices.ContainsFunc(n.Roots, func(root string) bool { return nested.IsWithin(path, root) }) && !nested.New(nested.Rules(n)).Covers(path)
 }
 
 // Rule is one path rule of a layer, after presets, ~ and globs were expanded.

@@ -86,7 +86,7 @@ var accountHomes = account.Homes
 
 // addPaths writes the decisions about paths into the plan.
 func (p *Plan) addPaths(paths filesystem.Plan) {
-	p.NoRepos, p.Sockets = paths.NoRepos, paths.Sockets
+	p.NoRepos, p.Nested, p.Sockets = paths.NoRepos, NestedNames(paths.Nested), paths.Sockets
 	p.Rules = make([]Rule, len(paths.Rules))
 	for i, r := range paths.Rules {
 		p.Rules[i] = Rule{

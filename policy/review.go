@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
@@ -14,10 +15,11 @@ import (
 // another policy or won a race. So files that the host obeys reach the workspace only when the user
 // names them.
 type Review struct {
-	plan  *Plan
-	named []string        // absolute paths that the user named
-	made  map[string]bool // absolute paths that the copy has, in lower case
-	held  bool            // something was refused
+	plan   *Plan
+	nested *nested.Names
+	named  []string        // absolute paths that the user named
+	made   map[string]bool // absolute paths that the copy has, in lower case
+	held   bool            // something was refused
 }
 
 // Changed is a path of a workspace that differs on a copy.
@@ -34,7 +36,7 @@ var repositoryParts = []string{"HEAD", "objects", "refs", "commondir"}
 // NewReview returns a review of changes, which are all of a copy. What is at or below a path of named is
 // allowed.
 func NewReview(plan *Plan, changes []Changed, named []string) *Review {
-	r := &Review{plan: plan, named: named, made: map[string]bool{}}
+	r := &Review{plan: plan, nested: nested.New(nested.Rules(plan.Nested)), named: named, made: map[string]bool{}}
 	for _, c := range changes {
 		if c.Exists {
 			r.made[strings.ToLower(c.Path)] = true
@@ -70,6 +72,8 @@ func (r *Review) judge(c Changed) string {
 		return "the policy keeps it in its place"
 	case c.Exists && r.isNewRepository(c.Path):
 		return "it would make a new git repository"
+	case c.Exists && r.nested.Forbids(c.Path) != "":
+		return "the policy protects it (built in)"
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := fmt.Sprintf("%q %v %v %d", plan.Workspace, plan.Mounts, plan.Guards, plan.Limits.File)
+	key := fmt.Sprintf("%q %v %v %v %d", plan.Workspace, plan.Mounts, plan.Guards, plan.Nested, plan.Limits.File)
 	if t := d.trees[key]; t != nil {
 		t.refs++
 		return t, nil

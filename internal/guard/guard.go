@@ -311,7 +311,7 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 	case (op == opSymlink || op == opLink) && g.rules.above[e.String()]:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)
-	case g.makesRepo(e):
+	case g.makesRepo(e), g.rules.nestedRefused(e.String()):
 		return g.deny(op, e.String(), unix.EROFS)
 	}
 	return nil
@@ -431,6 +431,9 @@ func (g *Guard) decideMove(from, to entry) error {
 	if !g.view.permits(from.dir, from.path) {
 		return g.deny(opRename, from.String(), unix.EXDEV)
 	}
+	if !g.rules.nested.Covers(from.String()) && g.rules.nested.Covers(to.path) && isDirectory(from) {
+		return g.deny(opRename, from.String(), unix.EXDEV) // it can have names that are refused there
+	}
 	if !g.rules.above[to.String()] {
 		return nil
 	}
@@ -511,6 +514,11 @@ func dirOf(n notification, i int) int {
 		return unix.AT_FDCWD
 	}
 	return int(int32(n.args[i]))
+}
+
+func isDirectory(e entry) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 func existsAt(dir int, name string) bool {

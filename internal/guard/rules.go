@@ -1,6 +1,10 @@
 package guard
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
+)
 
 // Rules define what a guard forbids and what it allows. They are plain data, so that they can be sent to
 // where the guard runs. All paths are absolute, clean and resolved, as they are inside; the JSON form keeps
@@ -8,6 +12,7 @@ import "encoding/json"
 type Rules struct {
 	Names   []Name  `json:"names,omitempty"`
 	NoRepos []Path  `json:"noRepos,omitempty"` // roots below which no new git repository may appear
+	Nested  Nested  `json:"nested"`
 	Mounts  []Mount `json:"mounts,omitempty"`
 	Rest    Access  `json:"rest"` // of what lies below no mount
 
@@ -28,6 +33,14 @@ type Name struct {
 	Except []Path `json:"except,omitempty"` // with "*": names that are allowed; a trailing * matches any rest
 }
 
+// Nested are names that must not be created in any directory below Roots; see [nested.Rules].
+type Nested struct {
+	Roots        []Path `json:"roots,omitempty"`
+	Names        []Path `json:"names,omitempty"`
+	Dependencies []Path `json:"dependencies,omitempty"`
+	Open         []Path `json:"open,omitempty"`
+}
+
 // Mount is a path that is mounted on, and what may be done below it.
 type Mount struct {
 	Path   Path   `json:"path"`
@@ -46,11 +59,23 @@ const (
 	Private                 // the sandbox's own
 )
 
+func (n Nested) compile() *nested.Names {
+	return nested.New(nested.Rules{Roots: plain(n.Roots), Names: plain(n.Names), Dependencies: plain(n.Dependencies), Open: plain(n.Open)})
+}
+
 // Path is any name of a file system: its JSON form is base64, since a JSON string holds Unicode only.
 type Path string
 
 // MarshalJSON encodes the path's bytes.
 func (p Path) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(p)) }
+
+func plain(paths []Path) []string {
+	var out []string
+	for _, p := range paths {
+		out = append(out, string(p))
+	}
+	return out
+}
 
 // UnmarshalJSON decodes what MarshalJSON made.
 func (p *Path) UnmarshalJSON(data []byte) error {

@@ -6,6 +6,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 )
 
 // ruleset decides whether an entry may be created. It is
@@ -17,6 +19,7 @@ type ruleset struct {
 	fixed   map[string]bool                  // directories that protected paths lie in, at any depth
 	mounted map[string]bool                  // paths that the sandbox mounts on
 	noRepos []string
+	nested  *nested.Names
 	mounts  []mount
 	rest    Access
 	sockets map[string]bool
@@ -46,7 +49,7 @@ var gitObeys = []string{"attributes", "exclude", "grafts", "sparse-checkout", "a
 func newRuleset(rules Rules) *ruleset {
 	r := &ruleset{
 		names: map[string]map[string]*forbidden{}, all: map[string]*forbidden{},
-		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), delicates: map[string]bool{},
+		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), nested: rules.Nested.compile(), delicates: map[string]bool{},
 		mounted: map[string]bool{}, above: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
 	}
 	for _, s := range rules.Sockets {
@@ -78,6 +81,11 @@ func newRuleset(rules Rules) *ruleset {
 		}
 		r.names[g.dir][strings.ToLower(g.name)] = g
 	}
+	for _, open := range rules.Nested.Open {
+		for dir := filepath.Dir(string(open)); !r.above[dir]; dir = filepath.Dir(dir) {
+			r.above[dir] = true
+		}
+	}
 	for _, m := range rules.Mounts {
 		path := string(m.Path)
 		r.mounts = append(r.mounts, mount{path, m.Access})
@@ -91,16 +99,15 @@ func newRuleset(rules Rules) *ruleset {
 	return r
 }
 
-func plain(paths []Path) []string {
-	var out []string
-	for _, p := range paths {
-		out = append(out, string(p))
-	}
-	return out
+// delicate reports whether some directory guards name.
+func (r *ruleset) delicate(name string) bool {
+	return r.delicates[strings.ToLower(name)] || r.nested.Has(name)
 }
 
-// delicate reports whether some directory guards name.
-func (r *ruleset) delicate(name string) bool { return r.delicates[strings.ToLower(name)] }
+// nestedRefused reports whether programs of the host would obey a new entry of this path.
+func (r *ruleset) nestedRefused(path string) bool {
+	return r.nested.Forbids(path) != "" && r.access(filepath.Dir(path)) == ReadWrite
+}
 
 // access returns the permitted use of path.
 func (r *ruleset) access(path string) Access {

@@ -27,6 +27,7 @@ type planDocument struct {
 	Paths     []pathDocument    `json:"paths"` // differences from the parent directory; / is ro
 	Names     []nameDocument    `json:"names"` // that cannot be created
 	NoRepos   []string          `json:"no_new_repositories"`
+	Nested    nestedDocument    `json:"names_in_any_directory"`
 	Sockets   []string          `json:"sockets"`
 	Commands  []commandDocument `json:"commands"`
 	Env       []string          `json:"env"`
@@ -78,6 +79,13 @@ type secretDocument struct {
 	Missing string   `json:"missing,omitempty"` // why it is left out
 }
 
+type nestedDocument struct {
+	Roots        []string `json:"roots"`
+	Names        []string `json:"names"`
+	Dependencies []string `json:"except_below"`
+	Open         []string `json:"allowed"`
+}
+
 type commandDocument struct {
 	Name    string   `json:"name"`
 	Rule    string   `json:"rule"`
@@ -98,6 +106,9 @@ func newPlanDocument(p *policy.Plan) planDocument {
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
 		Limits: map[string]string{}, Required: p.Limits.Required,
+	}
+	if n := p.Nested; len(n.Roots) > 0 {
+		d.Nested = nestedDocument{n.Roots, n.Names, n.Dependencies, n.Open}
 	}
 	d.Network.Upstream = withoutPassword(p.Network.Upstream)
 	for _, r := range p.NetworkRules {

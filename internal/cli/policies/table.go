@@ -170,6 +170,9 @@ func (t *planTable) names() {
 	for _, dir := range t.plan.NoRepos {
 		fmt.Fprintf(t.out, "  and no new git repository below %s\n", console.Escape(t.short(dir)))
 	}
+	for _, dir := range t.plan.Nested.Roots {
+		fmt.Fprintf(t.out, "  and in any directory below %s: %s\n", console.Escape(t.short(dir)), strings.Join(t.plan.Nested.Names, " "))
+	}
 }
 
 func (t *planTable) commands() {

@@ -13,6 +13,7 @@ import (
 func Rules(plan *policy.Plan) guard.Rules {
 	r := guard.Rules{
 		NoRepos: paths(plan.NoRepos), Sockets: paths(plan.Sockets), Rest: guard.ReadOnly,
+		Nested:  nestedNames(plan.Nested, paths(plan.Nested.Roots), paths(plan.Nested.Open)),
 		Private: []guard.Path{"/run", "/dev/shm"}, Abstract: plan.Network.Mode == sandbox.NetworkHost,
 		Names: make([]guard.Name, 0, len(plan.Guards)), Mounts: make([]guard.Mount, 0, len(plan.Mounts)),
 	}
@@ -46,6 +47,13 @@ func paths(list []string) []guard.Path {
 	return out
 }
 
+func nestedNames(n policy.NestedNames, roots, open []guard.Path) guard.Nested {
+	if len(roots) == 0 {
+		return guard.Nested{}
+	}
+	return guard.Nested{Roots: roots, Names: paths(n.Names), Dependencies: paths(n.Dependencies), Open: open}
+}
+
 // Contained are the rules of a plan for a container that has a file system of its own and mounts places of the
 // host's. inside says where it has a path of the host's, as it is there; false: it has none, and what the plan says
 // of that path concerns no command.
@@ -66,9 +74,14 @@ func Contained(plan *policy.Plan, inside func(host string) (string, bool)) guard
 			r.Mounts = append(r.Mounts, guard.Mount{Path: path, Access: access(m.Access), Pin: m.Pin})
 		})
 	}
-	for _, root := range plan.NoRepos {
-		at(root, func(path guard.Path) { r.NoRepos = append(r.NoRepos, path) })
+	all := func(list []string) (out []guard.Path) {
+		for _, path := range list {
+			at(path, func(path guard.Path) { out = append(out, path) })
+		}
+		return out
 	}
+	r.NoRepos = all(plan.NoRepos)
+	r.Nested = nestedNames(plan.Nested, all(plan.Nested.Roots), all(plan.Nested.Open))
 	for _, socket := range plan.Sockets {
 		if socket != "" && socket[0] == '@' {
 			r.Sockets = append(r.Sockets, guard.Path(socket))

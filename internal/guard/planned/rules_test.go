@@ -23,6 +23,9 @@ func plan() *policy.Plan {
 		},
 		Rules:   []policy.Rule{{}},
 		NoRepos: []string{"/w"}, Sockets: []string{"/run/docker.sock", "/w/s", "@x"},
+		Nested: policy.NestedNames{
+			Roots: []string{"/other", "/w"}, Names: []string{".envrc"}, Dependencies: []string{"vendor"}, Open: []string{"/w/a/.envrc"},
+		},
 	}
 }
 
@@ -35,6 +38,9 @@ func Test_Rules_Are_Those_Of_The_Plan(t *testing.T) {
 			{Path: "/w", Access: guard.ReadWrite},
 			{Path: "/w/.env", Access: guard.Exclude},
 			{Path: "/w/.git", Access: guard.ReadWrite, Pin: true},
+		},
+		Nested: guard.Nested{
+			Roots: []guard.Path{"/other", "/w"}, Names: []guard.Path{".envrc"}, Dependencies: []guard.Path{"vendor"}, Open: []guard.Path{"/w/a/.envrc"},
 		},
 		Rest: guard.ReadOnly, NoRepos: []guard.Path{"/w"}, Sockets: []guard.Path{"/run/docker.sock", "/w/s", "@x"}, Private: []guard.Path{"/run", "/dev/shm"},
 	}
@@ -54,6 +60,10 @@ func Test_A_Container_Has_The_Rules_Of_What_It_Mounts(t *testing.T) {
 			{Path: "/workspace", Access: guard.ReadWrite},
 			{Path: "/workspace/.env", Access: guard.Exclude},
 			{Path: "/workspace/.git", Access: guard.ReadWrite, Pin: true},
+		},
+		Nested: guard.Nested{
+			Roots: []guard.Path{"/workspace"}, Names: []guard.Path{".envrc"}, Dependencies: []guard.Path{"vendor"},
+			Open: []guard.Path{"/workspace/a/.envrc"},
 		},
 		Rest: guard.Private, Inside: true, NoRepos: []guard.Path{"/workspace"}, Sockets: []guard.Path{"/workspace/s", "@x"},
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/glob"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
@@ -30,6 +31,7 @@ type Resolution struct {
 	pins    map[string]bool
 	seen    map[string]bool // git directories that were handled
 	norepos []string
+	nested  nested.Rules
 	sockets []string
 }
 

@@ -3,6 +3,8 @@ package filesystem
 import (
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 )
 
 // Access is the permitted use of a path. A smaller value grants less.
@@ -66,11 +68,12 @@ type Rule struct {
 
 // Plan has the decisions about the host's file system.
 type Plan struct {
-	Rules   []Rule   // every rule that was considered, in order of precedence
-	Mounts  []Mount  // parents before children, then by path; at most one a path
-	Guards  []Guard  // by directory and name
-	NoRepos []string // roots below which no new git repository may appear
-	Sockets []string // host Unix sockets that may be connected to
+	Rules   []Rule       // every rule that was considered, in order of precedence
+	Mounts  []Mount      // parents before children, then by path; at most one a path
+	Guards  []Guard      // by directory and name
+	NoRepos []string     // roots below which no new git repository may appear
+	Nested  nested.Rules // names that must not be created in any directory
+	Sockets []string     // host Unix sockets that may be connected to
 }
 
 // Plan returns the decisions, sorted.
@@ -80,7 +83,7 @@ func (f *Resolution) Plan() Plan {
 	for i, r := range f.rules {
 		index[r] = i
 	}
-	p := Plan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Sockets: f.sockets, Rules: make([]Rule, len(f.rules))}
+	p := Plan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Nested: f.nested, Sockets: f.sockets, Rules: make([]Rule, len(f.rules))}
 	for i, r := range f.rules { // the mounts and guards have marked those that are applied
 		p.Rules[i] = r.Rule
 	}

@@ -17,7 +17,8 @@ import (
 // host obeys later: they could carry code out of the sandbox.
 func (f *Resolution) protect() error {
 	roots := f.walkRoots()
-	found := git.Search(roots, f.stops())
+	f.nested = f.nestedRules(roots)
+	found, named := git.Search(roots, f.stops(), git.NewNames(f.nested.Names))
 	for _, name := range preset.HomeNames {
 		f.protectBelow(f.Home, name, "")
 	}
@@ -35,11 +36,13 @@ func (f *Resolution) protect() error {
 		}
 	}
 	f.protectPrograms()
-	for _, dir := range f.projectRoots(roots, found) {
+	projects := f.projectRoots(roots, found)
+	for _, dir := range projects {
 		for _, name := range preset.ProjectNames {
 			f.protectBelow(dir, name, "")
 		}
 	}
+	f.protectNested(named, projects)
 	if f.presets["@git"] {
 		f.protectRepositories(found)
 		f.norepos = f.repositoryFree()

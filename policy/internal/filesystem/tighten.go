@@ -82,9 +82,11 @@ func (f *Resolution) widens(o *Resolution) *widening {
 			return &widening{p, nil}
 		}
 	}
-	for _, root := range o.norepos {
-		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return hostpath.IsWithin(root, r) }) {
-			return &widening{root, nil}
+	for _, roots := range [][2][]string{{o.norepos, f.norepos}, {o.nested.Roots, f.nested.Roots}} {
+		for _, root := range roots[0] {
+			if f.final.access(root) == ReadWrite && !slices.ContainsFunc(roots[1], func(r string) bool { return hostpath.IsWithin(root, r) }) {
+				return &widening{root, nil}
+			}
 		}
 	}
 	for _, s := range f.sockets {

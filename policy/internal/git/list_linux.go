@@ -17,8 +17,8 @@ const (
 
 // list reads a directory. It allocates for directories only: a tree has ten times
 // as many files, and os.ReadDir makes three objects of each.
-func list(dir string, buf []byte) (listing, error) {
-	var l listing
+func list(dir string, names *Names, buf []byte) (listing, error) {
+	l := listing{wanted: names}
 	fd, err := open(dir)
 	if err != nil {
 		return l, err
@@ -56,11 +56,16 @@ func (l *listing) parse(dir string, buf []byte) {
 		if end := bytes.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if kind == syscall.DT_REG && len(name) != len("HEAD") && string(name) != ".git" || string(name) == "." || string(name) == ".." {
+		if string(name) == "." || string(name) == ".." || kind == syscall.DT_REG && !l.concerns(name) {
 			continue
 		}
 		l.add(string(name), kind == syscall.DT_DIR || kind == syscall.DT_UNKNOWN && isRealDir(dir, string(name)))
 	}
+}
+
+// concerns reports whether a search needs a file of this name.
+func (l *listing) concerns(name []byte) bool {
+	return len(name) == len("HEAD") || string(name) == ".git" || l.wanted.has(name)
 }
 
 // isRealDir determines the type that some file systems do not report.

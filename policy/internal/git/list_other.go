@@ -5,8 +5,8 @@ package git
 import "os"
 
 // list reads a directory.
-func list(dir string, _ []byte) (listing, error) {
-	var l listing
+func list(dir string, names *Names, _ []byte) (listing, error) {
+	l := listing{wanted: names}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		l.add(e.Name(), e.IsDir())

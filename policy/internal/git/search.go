@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -27,11 +28,38 @@ type Repository struct {
 
 // listing holds the entries of one directory that a search needs.
 type listing struct {
+	wanted                   *Names
 	dirs                     []string
+	named                    []string
 	git, head, objects, refs bool
 }
 
+// Names is a set of names that a search also looks for, without regard to case. The zero value is empty.
+type Names struct {
+	lower  map[string]bool
+	firsts [256]bool // first bytes of the names: a search reads every name of a tree
+}
+
+// NewNames makes a set.
+func NewNames(list []string) *Names {
+	n := &Names{lower: map[string]bool{}}
+	for _, name := range list {
+		lower := strings.ToLower(name)
+		n.lower[lower] = true
+		n.firsts[lower[0]], n.firsts[strings.ToUpper(lower)[0]] = true, true
+	}
+	return n
+}
+
+// has reports whether name is in the set.
+func (n *Names) has(name []byte) bool {
+	return len(name) > 0 && n.firsts[name[0]] && (n.lower[string(name)] || n.lower[strings.ToLower(string(name))])
+}
+
 func (l *listing) add(name string, dir bool) {
+	if l.wanted.has([]byte(name)) {
+		l.named = append(l.named, name)
+	}
 	switch name {
 	case ".git":
 		l.git = true
@@ -55,18 +83,20 @@ func (l *listing) isBare() bool { return l.head && l.objects && l.refs }
 // search walks directories with a few workers over one stack.
 type search struct {
 	stops map[string]bool
+	names *Names
 
 	mu    sync.Mutex
 	more  sync.Cond
 	stack []string
 	busy  int
 	found []Repository
+	named []string
 }
 
-// Search returns the repositories at and below roots, sorted. It follows no
+// Search returns the repositories at and below roots, and the paths of entries that have one of names, both sorted. It follows no
 // links, enters neither stops nor .git, and reports directories it cannot list.
-func Search(roots []string, stops map[string]bool) []Repository {
-	s := &search{stops: stops, stack: slices.Clone(roots)}
+func Search(roots []string, stops map[string]bool, names *Names) (found []Repository, named []string) {
+	s := &search{stops: stops, names: names, stack: slices.Clone(roots)}
 	s.more.L = &s.mu
 	s.alone()
 	if len(s.stack) > 0 {
@@ -79,7 +109,8 @@ func Search(roots []string, stops map[string]bool) []Repository {
 	slices.SortFunc(s.found, func(a, b Repository) int {
 		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Kind, b.Kind))
 	})
-	return slices.Compact(s.found)
+	slices.Sort(s.named)
+	return slices.Compact(s.found), slices.Compact(s.named)
 }
 
 // small is the number of directories up to which a search starts no workers.
@@ -139,7 +170,7 @@ func (s *search) put(dirs []string) {
 }
 
 func (s *search) visit(dir string, buf []byte, next []string) []string {
-	l, err := list(dir, buf)
+	l, err := list(dir, s.names, buf)
 	if os.IsPermission(err) {
 		s.report(Repository{dir, Unreadable})
 	}
@@ -148,6 +179,9 @@ func (s *search) visit(dir string, buf []byte, next []string) []string {
 	}
 	if l.isBare() {
 		s.report(Repository{dir, Bare})
+	}
+	if len(l.named) > 0 {
+		s.reportNames(dir, l.named)
 	}
 	for _, name := range l.dirs {
 		if l.isBare() && name == "objects" {
@@ -158,6 +192,14 @@ func (s *search) visit(dir string, buf []byte, next []string) []string {
 		}
 	}
 	return next
+}
+
+func (s *search) reportNames(dir string, names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		s.named = append(s.named, filepath.Join(dir, name))
+	}
 }
 
 func (s *search) report(r Repository) {

@@ -29,7 +29,17 @@ func Test_Search_Finds_Repositories_In_Every_Shape(t *testing.T) {
 		{dir + "/many/zz", Checkout},
 		{dir + "/z\xff", Checkout},
 	}
-	if got := Search([]string{dir}, map[string]bool{dir + "/stop": true}); !reflect.DeepEqual(got, want) {
+	if got, named := Search([]string{dir}, map[string]bool{dir + "/stop": true}, NewNames(nil)); !reflect.DeepEqual(got, want) || named != nil {
+		t.Errorf("got  %v and %v\nwant %v", got, named, want)
+	}
+}
+
+func Test_Search_Finds_Names_In_Every_Directory(t *testing.T) {
+	dir := treetest.Dir(t)
+	treetest.Make(t, dir, ".envrc", "a/b/.VSCode/tasks.json", "a/.envrc -> nowhere", "a/envrc", "stop/.envrc", "a/.git/.envrc", "c/Mise.toml/", "c/.envrc2")
+	want := []string{dir + "/.envrc", dir + "/a/.envrc", dir + "/a/b/.VSCode", dir + "/c/Mise.toml"}
+	names := NewNames([]string{".envrc", ".vscode", "mise.toml"})
+	if _, got := Search([]string{dir, dir + "/a"}, map[string]bool{dir + "/stop": true}, names); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
@@ -61,6 +71,6 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		Search([]string{dir}, nil)
+		Search([]string{dir}, nil, NewNames([]string{".envrc", ".vscode", "mise.toml"}))
 	}
 }

@@ -40,7 +40,7 @@ var ProjectNames = []string{
 	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".agents",
 	".windsurf", ".continue", ".roo", ".kiro", ".amazonq", ".aider.conf.yml",
 	// shells and hooks
-	".envrc", ".husky", ".githooks", ".pre-commit-config.yaml", ".gitmodules", ".gitconfig", ".hg/hgrc",
+	".envrc", ".husky", ".githooks", ".pre-commit-config.yaml", ".gitmodules", ".gitconfig", MercurialConfig,
 	"lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".lefthook.yaml", "lefthook.toml", ".lefthook.toml", "lefthook.json", ".lefthook.json",
 	"lefthook-local.yml", ".lefthook-local.yml", ".lefthook", ".lefthook-local", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv",
@@ -54,7 +54,35 @@ var ProjectNames = []string{
 	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
 }
 
-// HomeNames are the same for the home directory and the directories in it that
+// NestedNames are those of ProjectNames that programs obey in whichever directory a user opens, enters or starts them. The others
+// take effect at the top of a repository or in the home directory only.
+var NestedNames = []string{
+	// editors
+	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc",
+	".nvim.lua", ".dir-locals.el", ".dir-locals-2.el",
+	// agents
+	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".agents",
+	".windsurf", ".continue", ".roo", ".kiro", ".amazonq", ".aider.conf.yml",
+	// shells, hooks and repositories of Mercurial
+	".envrc", ".husky", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", MercurialDir,
+	// ours
+	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
+}
+
+// MercurialDir is the directory that makes its parent a repository, and MercurialConfig the file in it that names hooks.
+const (
+	MercurialDir    = ".hg"
+	MercurialConfig = MercurialDir + "/hgrc"
+)
+
+// DependencyDirs are directories that tools fill with unpacked packages and build results. Packages contain NestedNames, and
+// users open the project, not the package.
+var DependencyDirs = []string{
+	"node_modules", "bower_components", "vendor", "site-packages", "dist-packages", "venv", ".venv", ".tox", ".nox", "target",
+	".gradle", ".cargo", ".yarn", ".pnpm-store", ".bundle", ".cache", "Pods",
+}
+
+// HomeNames are like ProjectNames for the home directory and the directories in it that
 // presets or the user make writable.
 var HomeNames = []string{
 	".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",

@@ -149,6 +149,12 @@ var runLaterFiles = []string{
 	"mise.toml", ".github/hooks/x.json", ".azure-pipelines/x.yml", ".cirrus.yml", ".tekton/ci.yaml",
 }
 
+// obeyedBelow are names that programs of the host obey in any directory in which a user works.
+var obeyedBelow = []string{
+	".vscode", ".idea", ".zed", ".devcontainer", ".helix", ".exrc", ".nvim.lua", ".dir-locals.el", ".mcp.json", ".claude", ".codex", ".cursor",
+	".gemini", ".opencode", "opencode.json", ".envrc", ".husky", "mise.toml", ".hg", ".agent-sandbox", ".agent-sandbox.json",
+}
+
 // missingDirs are protected directories; a prepared one must not become them.
 var missingDirs = []string{".claude", ".codex", ".cursor", ".idea", ".husky", ".devcontainer", ".zed", ".agent-sandbox", ".helix", ".tekton"}
 
@@ -244,6 +250,47 @@ func creations() []escape {
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
 			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: holdAbsent("{work}/.github/workflows"), Control: control{Luck: true},
+		},
+		escape{
+			ID: "A2.55", Name: "no file that programs of the host obey comes into being in a subdirectory",
+			Matrix: ".codex/.cursor/.envrc/CI/package.json",
+			Sh: `mkdir -p packages/app/lib; for n in ` + strings.Join(obeyedBelow, " ") + `; do
+				echo x >packages/app/$n; mkdir packages/app/$n; ln -s ../x src/$n; mkfifo packages/app/lib/$n
+				echo x >n; mv n src/$n; mkdir d; echo x >d/settings.json; mv -T d packages/app/lib/$n; rm -rf n d; done
+				mkdir s; (cd s && echo x >.MCP.json; mkdir .Claude; echo x >.Claude/settings.json)
+				ln -s packages/app/.envrc dangling; echo x >dangling`,
+			Hold: func(h *host, _ outcome) error {
+				var paths []string
+				for _, name := range append([]string{".MCP.json", ".Claude"}, obeyedBelow...) {
+					for _, dir := range []string{"packages/app", "packages/app/lib", "src", "s"} {
+						paths = append(paths, "{work}/"+dir+"/"+name)
+					}
+				}
+				return h.checkAbsent(paths...)
+			},
+		},
+		escape{
+			ID: "A2.56", Name: "a file in a subdirectory that programs of the host obey is not replaced, changed or removed",
+			Matrix: ".codex/.cursor/.envrc/CI/package.json",
+			Setup: func(h *host) {
+				h.runScript(`mkdir -p packages/app/.vscode packages/app/.claude; cd packages/app
+					for f in .vscode/tasks.json .claude/settings.json .envrc .mcp.json; do echo 'of the host' >$f; done`)
+			},
+			Sh: `cd packages/app; for f in .envrc .mcp.json .claude/settings.json .vscode/tasks.json; do
+				echo x >$f; echo x >>$f; echo x >n; mv -f n $f; ln -sf n $f; rm -f $f; truncate -s 0 $f; ln $f linked && echo x >>linked
+				cp --remove-destination ../../src/main.go $f; sed -i s/of/OF/ $f; done
+				mv .claude c; mv .vscode v; rm -rf .claude .vscode; cd ..; mv app app2; mkdir -p app; echo x >app/.envrc; cd ..; mv packages p`,
+			Hold: holdAll(holdUnchanged("packages/app/.vscode", "packages/app/.claude", "packages/app/.envrc", "packages/app/.mcp.json"),
+				holdAbsent("{work}/packages/app2", "{work}/p")),
+		},
+		escape{
+			ID: "A2.57", Name: "what a package has unpacked in a tree of dependencies does not become a project by rename",
+			Matrix: ".codex/.cursor/.envrc/CI/package.json",
+			Sh: `mkdir -p node_modules/a/.vscode src/vendor/b; echo x >node_modules/a/.vscode/tasks.json; echo x >src/vendor/b/.envrc
+				mv node_modules/a app; mv src/vendor/b src/lib; mv src/vendor src/own; mv node_modules tools; mv node_modules/a/.vscode src/.vscode
+				mkdir e; {attacker} exchange node_modules/a e; cp -r node_modules/a copied`,
+			Hold: holdAbsent("{work}/app/.vscode", "{work}/src/lib/.envrc", "{work}/src/own/b/.envrc", "{work}/tools/a/.vscode", "{work}/src/.vscode",
+				"{work}/e/.vscode", "{work}/copied/.vscode"),
 		},
 		escape{
 			ID: "A2.45", Name: "a protected file that exists is not replaced, changed or removed",

@@ -1,0 +1,111 @@
+// Package nested decides about names that must not come into being in any directory of a tree, because programs of the
+// host obey a file of that name in whichever directory a user works. It looks at paths alone and touches no file system.
+package nested
+
+import "strings"
+
+// Rules say where which names are forbidden. All paths are absolute, clean and resolved.
+type Rules struct {
+	Roots        []string // the trees; none: nothing is forbidden
+	Names        []string // forbidden names, compared without regard to case
+	Dependencies []string // names of directories below which nothing is forbidden: users do not work there
+	Open         []string // paths that are allowed, with what lies below them
+}
+
+// Names are compiled Rules. The zero value forbids nothing. They are immutable.
+type Names struct {
+	roots, open         []string
+	names, dependencies map[string]bool
+}
+
+// New compiles rules.
+func New(r Rules) *Names {
+	n := &Names{roots: r.Roots, open: r.Open, names: map[string]bool{}, dependencies: map[string]bool{}}
+	for _, name := range r.Names {
+		n.names[strings.ToLower(name)] = true
+	}
+	for _, name := range r.Dependencies {
+		n.dependencies[name] = true
+	}
+	return n
+}
+
+// Has reports whether name is a forbidden one.
+func (n *Names) Has(name string) bool { return n.names[strings.ToLower(name)] }
+
+// Forbids returns the forbidden path that path is or lies below; "": nothing forbids it. A directory on the way to an open
+// path is allowed.
+func (n *Names) Forbids(path string) string {
+	for _, root := range n.roots {
+		if path == root || !IsWithin(path, root) {
+			continue
+		}
+		found := n.first(path, len(strings.TrimSuffix(root, "/"))+1)
+		if found != "" && !n.isOpen(path) && !n.IsOnTheWay(path) {
+			return found
+		}
+	}
+	return ""
+}
+
+// first returns the first forbidden component of path behind offset start, as a path.
+func (n *Names) first(path string, start int) string {
+	for start <= len(path) {
+		end := len(path)
+		if i := strings.IndexByte(path[start:], '/'); i >= 0 {
+			end = start + i
+		}
+		switch name := path[start:end]; {
+		case n.names[strings.ToLower(name)]:
+			return path[:end]
+		case n.dependencies[name]:
+			return ""
+		}
+		start = end + 1
+	}
+	return ""
+}
+
+// Covers reports whether a forbidden name in the directory path would be refused.
+func (n *Names) Covers(path string) bool {
+	for _, root := range n.roots {
+		if IsWithin(path, root) && !n.isDependency(strings.TrimPrefix(path[len(root):], "/")) && !n.isOpen(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDependency reports whether a relative path leads to or into a tree of dependencies.
+func (n *Names) isDependency(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if n.dependencies[name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Names) isOpen(path string) bool {
+	for _, open := range n.open {
+		if IsWithin(path, open) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsOnTheWay reports whether an open path lies below path.
+func (n *Names) IsOnTheWay(path string) bool {
+	for _, open := range n.open {
+		if path != open && IsWithin(open, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsWithin reports whether path is root or lies below it.
+func IsWithin(path, root string) bool {
+	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'
+}
