@@ -16,7 +16,7 @@ import (
 // setup returns what the guest does before the first command. Mounts protect existing files; the guard inside protects names
 // that must not be created, and sockets of the host in shown directories. The gateway's files are mounted over the rest.
 func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error) {
-	all, err := views(p.plan)
+	all, err := p.views()
 	if err != nil {
 		return session.Setup{}, err
 	}
@@ -30,7 +30,7 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 		known[m.Path] = true
 	}
 	for _, v := range all {
-		if path := guard.Path(p.at(v.path)); !known[path] {
+		if path := guard.Path(v.at); !known[path] {
 			rules.Mounts = append(rules.Mounts, guard.Mount{Path: path, Access: accessOf(v.access)})
 		}
 	}

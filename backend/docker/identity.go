@@ -39,7 +39,7 @@ func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity
 		}
 	}
 	for _, v := range all {
-		if over[p.at(v.path)] {
+		if over[v.at] {
 			continue
 		}
 		source := v.path
@@ -53,7 +53,7 @@ func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity
 			}
 		case policy.ReadOnly, policy.ReadWrite:
 		}
-		if err := add(source, p.at(v.path)); err != nil {
+		if err := add(source, v.at); err != nil {
 			return nil, err
 		}
 	}

@@ -46,14 +46,16 @@ func isWithin(root, path string) bool { return path == root || strings.HasPrefix
 
 // view is one path of the host in a container, with its access.
 type view struct {
-	path   string
+	path   string // on the host
+	at     string // inside
 	access policy.Access
 	dir    bool
 }
 
-// views returns what the plan shows of the host, parents first.
-func views(plan *policy.Plan) ([]view, error) {
-	roots := shown(plan)
+// views returns what the plan shows of the host, parents first. A path has one place inside: a workspace that stands elsewhere than
+// on the host is hidden where a mount of a directory above would show it a second time, without its protections.
+func (p *prepared) views() ([]view, error) {
+	plan, roots := p.plan, shown(p.plan)
 	found := map[string]view{}
 	for _, root := range roots {
 		if root == "/" {
@@ -65,18 +67,22 @@ func views(plan *policy.Plan) ([]view, error) {
 			return nil, sandbox.Errorf(sandbox.NotFound, "%w", err)
 		}
 		access, _ := plan.Access(root)
-		found[root] = view{root, access, info.IsDir()}
+		found[root] = view{root, p.at(root), access, info.IsDir()}
 	}
 	for _, m := range plan.Mounts {
 		if slices.ContainsFunc(roots, func(root string) bool { return isWithin(root, m.Path) }) {
-			found[m.Path] = view{m.Path, m.Access, m.Dir}
+			found[m.Path] = view{m.Path, p.at(m.Path), m.Access, m.Dir}
 		}
 	}
 	var out []view
+	if ws := plan.Workspace; ws != "" && p.at(ws) != ws &&
+		slices.ContainsFunc(roots, func(root string) bool { return root != ws && isWithin(root, ws) }) {
+		out = append(out, view{ws, ws, policy.Exclude, true})
+	}
 	for _, v := range found {
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b view) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b view) int { return strings.Compare(a.at, b.at) })
 	return out, nil
 }
 
@@ -86,7 +92,7 @@ func (p *prepared) mounts() ([]mount.Mount, error) {
 	for _, program := range p.wrappers() {
 		out = append(out, bind(filepath.Join(p.runtime, "agent-sandbox"), program, true))
 	}
-	all, err := views(p.plan)
+	all, err := p.views()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +104,7 @@ func (p *prepared) mounts() ([]mount.Mount, error) {
 			}
 		}
 		if v.access != policy.Private {
-			out = append(out, bind(source, p.at(v.path), v.access != policy.ReadWrite))
+			out = append(out, bind(source, v.at, v.access != policy.ReadWrite))
 		}
 	}
 	for _, s := range p.plan.Sockets {

@@ -75,6 +75,37 @@ func Test_A_Linked_Worktree_Has_Its_Repository(t *testing.T) {
 	}
 }
 
+func Test_A_Parent_That_Is_Shown_Has_No_Second_Workspace(t *testing.T) {
+	for _, access := range []string{"rw", "ro"} {
+		t.Run(access, func(t *testing.T) {
+			top := t.TempDir()
+			ws := filepath.Join(top, "ws")
+			write(t, filepath.Join(ws, ".env"), "the-secret")
+			write(t, filepath.Join(ws, "plain"), "")
+			write(t, filepath.Join(top, "beside"), "of the parent\n")
+			git(t, ws, "init", "-q")
+			rules := sandbox.Filesystem{Exclude: []string{filepath.Join(ws, ".env")}}
+			if access == "rw" {
+				rules.RW = []string{top}
+			} else {
+				rules.RO = []string{top}
+			}
+			got := inside(t, sandbox.Spec{Workspace: ws, Target: "/workspace/ws", Policy: sandbox.Policy{Filesystem: rules}}, `cat `+top+`/beside
+				for w in `+ws+` /workspace/ws; do for f in .git/hooks/pre-commit .git/config .mcp.json sub/.envrc sub/.git/config; do
+					mkdir -p $w/.git/hooks $w/sub/.git; echo x >>$w/$f && echo OPEN $w/$f; done; cat $w/.env; done 2>/dev/null
+				echo x >>/workspace/ws/plain && echo written`)
+			if got != "of the parent\nwritten\n" {
+				t.Errorf("inside: %q", got)
+			}
+			for _, name := range []string{".git/hooks/pre-commit", ".mcp.json", "sub/.envrc", "sub/.git"} {
+				if _, err := os.Lstat(filepath.Join(ws, name)); err == nil {
+					t.Errorf("the host has %s", name)
+				}
+			}
+		})
+	}
+}
+
 func write(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -3,7 +3,10 @@
 package planned
 
 import (
+	"slices"
+
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -77,8 +80,12 @@ func Contained(plan *policy.Plan, inside func(host string) (string, bool)) guard
 	all := func(list []string) (out []guard.Path) {
 		for _, path := range list {
 			at(path, func(path guard.Path) { out = append(out, path) })
+			if plan.Workspace != "" && path != plan.Workspace && nested.IsWithin(plan.Workspace, path) { // it can stand elsewhere inside
+				at(plan.Workspace, func(path guard.Path) { out = append(out, path) })
+			}
 		}
-		return out
+		slices.Sort(out)
+		return slices.Compact(out)
 	}
 	r.NoRepos = all(plan.NoRepos)
 	r.Nested = nestedNames(plan.Nested, all(plan.Nested.Roots), all(plan.Nested.Open))

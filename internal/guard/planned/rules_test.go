@@ -109,3 +109,18 @@ func Test_Refusals_Beyond_The_Bound_Are_Counted(t *testing.T) {
 		t.Errorf("%d refusals are counted twice", listed+missed-many)
 	}
 }
+
+func Test_A_Workspace_Below_A_Guarded_Tree_Is_Guarded_Where_A_Container_Has_It(t *testing.T) {
+	p := plan()
+	p.Workspace, p.NoRepos, p.Nested.Roots = "/w/project", []string{"/w"}, []string{"/w"}
+	got := planned.Contained(p, func(host string) (string, bool) {
+		if rest, ok := strings.CutPrefix(host, "/w/project"); ok {
+			return "/workspace" + rest, true
+		}
+		return host, strings.HasPrefix(host, "/w")
+	})
+	want := []guard.Path{"/w", "/workspace"}
+	if !reflect.DeepEqual(got.NoRepos, want) || !reflect.DeepEqual(got.Nested.Roots, want) {
+		t.Errorf("%v and %v, want %v", got.NoRepos, got.Nested.Roots, want)
+	}
+}

@@ -48,7 +48,7 @@ var arrows = []struct {
 	{"internal/configimport", []string{"sandbox", "policy", "internal/jsonc"}},
 	{"internal/guard", []string{"sandbox", "internal/nested", "internal/seccomp"}},
 	{"internal/seccomp", nil},
-	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest"}},
+	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest", "internal/nested"}},
 	{"internal/guest", []string{"sandbox", "internal/seccomp", "internal/guard", "internal/guest", "internal/hostfile", "internal/rlimit", "internal/stage", "internal/transfer"}},
 	{"internal/guest/guesttest", []string{"internal/guest", "test/programs"}},
 	{"internal/hostfile", []string{"sandbox"}},
