@@ -15,7 +15,7 @@ import (
 
 // setup returns what the guest does before the first command. Mounts protect existing files; the guard inside protects names
 // that must not be created, and sockets of the host in shown directories. The gateway's files are mounted over the rest.
-func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error) {
+func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Reporter) (session.Setup, error) {
 	all, err := p.views()
 	if err != nil {
 		return session.Setup{}, err
@@ -37,7 +37,6 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 	for _, path := range append(p.wrappers(), layout.Root) {
 		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(path), Access: guard.ReadOnly})
 	}
-	reporter := planned.NewReporter(p.plan, p.driver.options.Denied)
 	return session.Setup{
 		Relays: n.relays(), Expect: expected, Guard: &rules,
 		Deny: seccomp.DenyOptions{Userns: p.plan.Userns, Debuggers: p.plan.Debug, Dumpable: true},

@@ -63,6 +63,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if dir == "" {
 		dir = i.dir()
 	}
+	now.reporter.Again()
 	p, err := now.session.Start(ctx, session.Command{
 		Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.environment(now.network.environ(i.policyEnv()), cmd),
 	}, stdio)
@@ -168,6 +169,7 @@ func (i *instance) end(ctx context.Context) error {
 	i.mu.Unlock()
 	if now.session != nil {
 		_ = now.session.Close() // the container ends anyway
+		now.reporter.Again()
 	}
 	now.network.close()
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/seed434b0696/agent-sandbox/backend/docker/guestsocket"
+	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -34,6 +35,7 @@ type holding struct {
 	container string // its ID; empty: not created
 	session   *session.Connection
 	network   *network
+	reporter  *planned.Reporter
 }
 
 // begin creates the missing parts, starts the container and connects to its guest.
@@ -69,7 +71,8 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if err != nil {
 		return h, err
 	}
-	setup, err := i.setup(h.network, files)
+	h.reporter = planned.NewReporter(i.plan, i.driver.options.Denied)
+	setup, err := i.setup(h.network, files, h.reporter)
 	if err != nil {
 		return h, err
 	}

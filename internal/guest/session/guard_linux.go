@@ -212,17 +212,19 @@ func (s *supervisor) await(g *guarding) {
 	g.reason <- why
 }
 
-// tell sends the guard's refusals, each once a minute, and finally the reason for the end of the sandbox. It ignores errors: then
+// tell sends the guard's refusals, each once a minute and again after the start of another command, and finally the reason for the end of the sandbox. It ignores errors: then
 // the host has gone.
 func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
 	var since time.Time
+	var commands int64
 	seen := map[guard.Refusal]bool{}
 	for {
 		select {
 		case r := <-g.told:
-			if now := time.Now(); now.Sub(since) >= toldTime {
+			now, started := time.Now(), s.commands.Load()
+			if now.Sub(since) >= toldTime || started != commands {
 				clear(seen)
-				since = now
+				since, commands = now, started
 			}
 			if seen[r] || len(seen) >= maxTold {
 				continue

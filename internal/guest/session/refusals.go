@@ -13,7 +13,7 @@ import (
 
 // Limits of refusals per minute: commands decide how many there are.
 const (
-	maxTold  = 200         // by the guest, each different
+	maxTold  = 200         // by the guest, each different, for each command that the host starts
 	maxHeard = 2 * maxTold // of any guest
 	toldTime = time.Minute
 )

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -122,6 +123,8 @@ type supervisor struct {
 	mu      sync.Mutex
 	settled bool      // Setup was called, or is no longer possible
 	guarded *guarding // nil: the session has no guard
+
+	commands atomic.Int64 // that were started; only the host starts them
 }
 
 // settle reports whether this is the first call.
@@ -164,6 +167,7 @@ func (s *supervisor) listen(ctx context.Context, r Relay) (net.Listener, error) 
 
 func (s *supervisor) command(a *asked) {
 	s.settle()
+	s.commands.Add(1)
 	if a.req.Op != "" && s.options.Operation != nil {
 		a.operate(s.ctx, s.options.Operation)
 		return
