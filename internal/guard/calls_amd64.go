@@ -22,8 +22,10 @@ func entryCallOf(nr int32) (entryCall, bool) {
 		return entryCall{op: opLink, oldDir: -1, oldPath: 0, dir: -1, path: 1, flags: -1}, true
 	case unix.SYS_RENAME:
 		return entryCall{op: opRename, oldDir: -1, oldPath: 0, dir: -1, path: 1, flags: -1}, true
-	case unix.SYS_UNLINK, unix.SYS_RMDIR:
-		return entryCall{op: opRemove, dir: -1, path: 0}, true
+	case unix.SYS_UNLINK:
+		return entryCall{op: opRemove, dir: -1, path: 0, flags: -1}, true
+	case unix.SYS_RMDIR:
+		return entryCall{op: opRemove, dir: -1, path: 0, flags: -1, rmdir: true}, true
 	}
 	return entryCallAt(nr)
 }

@@ -31,9 +31,10 @@ type entryCall struct {
 	op              entryOp
 	dir, path       int // the entry that comes into being (or is removed)
 	oldDir, oldPath int // rename: the entry that goes; link: the file; symlink: oldPath is the text
-	flags           int // opOpen: open flags, -1 for creat; opRename, opLink: their flags, -1 for none
+	flags           int // opOpen: open flags, -1 for creat; opRename, opLink, opRemove: their flags, -1 for none
 	mode            int // opOpen, opMkdir, opMknod
 	how             bool
+	rmdir           bool
 }
 
 // entryCallAt describes the calls that every architecture has.
@@ -56,7 +57,7 @@ func entryCallAt(nr int32) (entryCall, bool) {
 	case unix.SYS_RENAMEAT2:
 		return entryCall{op: opRename, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: 4}, true
 	case unix.SYS_UNLINKAT:
-		return entryCall{op: opRemove, dir: 0, path: 1}, true
+		return entryCall{op: opRemove, dir: 0, path: 1, flags: 2}, true
 	case unix.SYS_CONNECT:
 		return entryCall{op: opConnect}, true
 	case unix.SYS_BIND:

@@ -66,7 +66,7 @@ func New(o Options) *Guard {
 // Program returns the seccomp program for the guard's commands on this architecture.
 func (g *Guard) Program() (seccomp.Program, error) {
 	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
-		Removals: g.sweep.links, Binds: true, Writes: true, Reads: g.o.Rules.Reads,
+		Removals: g.sweep.links || g.view != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads,
 	})
 }
 
@@ -255,10 +255,33 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 			return err
 		}
 		return g.perform(n, t, c, call, e)
+	}
+	return g.decideRemoval(n, call, e)
+}
+
+// decideRemoval decides about unlink(2) and rmdir(2). A command that can mount may have left the sandbox's mounts, and hold a
+// directory of before. For its calls no name there is a mount point, so the kernel would remove the name and, with it, the
+// mounts on it in all namespaces (mount_namespaces(7)). The guard therefore removes entries for such commands.
+func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
+	switch {
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(call.op, e.String(), unix.EROFS)
+	case g.view == nil || e.name == "":
+		return nil // the kernel refuses "/", "." and ".."
+	case g.rules.mounted[e.String()], g.rules.anchored(e.String()):
+		return g.deny(call.op, e.String(), unix.EBUSY)
+	case !g.view.permits(e.dir, e.path):
+		return g.deny(call.op, e.String(), unix.EROFS) // no rule says what it is
+	case !g.listener.valid(n.id):
+		return unix.ESRCH
 	}
-	return nil
+	flags := 0
+	if call.rmdir {
+		flags = unix.AT_REMOVEDIR
+	} else if call.flags >= 0 {
+		flags = int(int32(n.args[call.flags]))
+	}
+	return performed(unix.Unlinkat(e.dir, e.component(), flags))
 }
 
 // decideBind decides about a socket file that bind(2) would create.

@@ -211,7 +211,7 @@ func (f *Resolution) repositoryFree() []string {
 	var out []string
 	for _, root := range f.wide.paths() {
 		r := f.wide[root]
-		if r.Access != ReadWrite || !r.dir || r.Preset == "@git" {
+		if r.Access != ReadWrite || !r.dir {
 			continue
 		}
 		if outer := f.wide.at(filepath.Dir(root)); outer != nil && outer.Access == ReadWrite && slices.Contains(out, outer.Path) {

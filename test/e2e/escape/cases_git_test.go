@@ -157,5 +157,19 @@ func repositories() []escape {
 			Sh:   `mkdir x; mkdir x/.ssh; rm -rf x; ln -s {home} l; ln -P l x; rm -rf x/.ssh`,
 			Hold: holdAll(holdUnchanged("{home}/.ssh"), holdAbsent("{home}/.local/share/agent-sandbox/quarantine")),
 		},
+		{
+			ID: "A6.18", Name: "no repository comes into being in the git directory of a linked work tree's repository, for a link to lead to", Matrix: nested,
+			Dir: "{home}/wt", Flags: []string{"-C", "{home}/wt"},
+			Sh: `d={work}/.git/foo; ` + bare + `ln -s $d linked; d={work}/.git/worktrees/wt/foo; ` + bare + `ln -s $d own
+				d={work}/.git/bar/.git; mkdir -p $d; ` + bare + `ln -s {work}/.git/bar below`,
+			Hold: holdGitSafe("{home}/wt/linked", "{home}/wt/own", "{home}/wt/below"),
+		},
+		{
+			ID: "A6.19", Name: "no repository comes into being in the git directory of a submodule, for a link to lead to", Matrix: nested,
+			Dir: "{work}/module", Flags: []string{"-C", "{work}/module"},
+			Sh: `d={work}/.git/modules/module/foo; ` + bare + `ln -s $d linked
+				d={work}/.git/modules/module/bar/.git; mkdir -p $d; ` + bare + `ln -s {work}/.git/modules/module/bar below`,
+			Hold: holdGitSafe("{work}/module/linked", "{work}/module/below"),
+		},
 	}
 }

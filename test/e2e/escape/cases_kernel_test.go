@@ -75,6 +75,17 @@ func namespaces() []escape {
 					mount --rbind /proc/1 /proc/$$; exec 3<>/proc/$$/mem && echo OPEN the memory of process 1'`,
 			Hold: unreached,
 		},
+		{
+			ID: "C17.8", Name: "with user namespaces allowed a command that leaves the sandbox's mounts removes no protected file",
+			Flags: []string{"--userns"},
+			Setup: func(h *host) {
+				h.write("home/project/.mcp.json", "{}\n")
+				h.runScript("mkdir .husky")
+			},
+			Sh: `mkdir -p {scratch}; unshare -Umr --propagation unchanged {attacker} leave {work} {scratch} .mcp.json .git/config .git/hooks .husky/
+				echo x >.mcp.json; printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >>.git/config; mkdir -p .husky; echo x >.husky/pre-commit`,
+			Hold: holdAll(holdUnchanged(".mcp.json", ".husky", ".git/config", ".git/hooks"), holdGitSafe()),
+		},
 	}
 }
 

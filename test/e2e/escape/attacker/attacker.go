@@ -49,6 +49,7 @@ func Main(args []string) int {
 		"status":    attackStatus,
 		"foreign":   attackForeign,
 		"userns":    attackUserns,
+		"leave":     attackLeave,
 		"memfd":     attackMemfd,
 		"tmpfs":     attackTmpfs,
 		"fork":      attackFork,

@@ -311,6 +311,39 @@ func attackUserns(args []string) {
 	}
 }
 
+// attackLeave leaves the mounts of the sandbox, with a descriptor of args[0], for a file system on args[1]. Then it removes the
+// other arguments, and renames those that are directories; one with a slash at its end is empty. For the caller's new mounts
+// none of the names is a mount point, so the kernel itself would do it.
+func attackLeave(args []string) {
+	dir, err := unix.Open(args[0], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Mount("none", args[1], "tmpfs", 0, "")
+	}
+	if err == nil {
+		err = os.Mkdir(args[1]+"/old", 0o755)
+	}
+	if err == nil {
+		err = unix.PivotRoot(args[1], args[1]+"/old")
+	}
+	if err == nil {
+		err = unix.Unmount("/old", unix.MNT_DETACH)
+	}
+	if err != nil {
+		fmt.Println("BROKEN leave the mounts:", err)
+		return
+	}
+	for _, name := range args[2:] {
+		empty := strings.HasSuffix(name, "/")
+		err := unix.Unlinkat(dir, strings.TrimSuffix(name, "/"), 0)
+		if empty {
+			err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+		} else if errors.Is(err, unix.EISDIR) {
+			err = unix.Renameat(dir, name, dir, name+".moved")
+		}
+		report("remove "+name, err)
+	}
+}
+
 // attackMemfd runs this program from memory, with args.
 func attackMemfd(args []string) {
 	data, err := os.ReadFile("/proc/self/exe")
