@@ -56,7 +56,8 @@ func availableToRead() error {
 }
 
 func tryReading() error {
-	_, err := target{tid: os.Getpid()}.read(uint64(uintptr(unsafe.Pointer(&repository[0]))), make([]byte, 1))
+	own := new(byte)
+	_, err := target{tid: os.Getpid()}.read(uint64(uintptr(unsafe.Pointer(own))), make([]byte, 1))
 	return err
 }
 

@@ -160,11 +160,19 @@ func newCallers() *callers {
 
 // separateUmask gives the calling thread an umask of its own if it may have one: profiles of containers refuse unshare(2).
 func (g *Guard) separateUmask() {
-	g.ownFS = unix.Unshare(unix.CLONE_FS) == nil
+	g.ownFS = separateFS() == nil
 	if own, err := g.callers.own(); err == nil {
 		g.umask = own.umask
 	}
 	g.callers.separate = g.ownFS
+}
+
+// separateFS gives the calling thread an umask and a working directory of its own, which is the root directory.
+func separateFS() error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return err
+	}
+	return unix.Chdir("/")
 }
 
 // run calls f with the rights of c, and waits for it. It is not for concurrent use.
@@ -278,7 +286,7 @@ func (s *callers) newCaller(c credentials) (*caller, error) {
 		defer close(thread.ended)
 		err := become(c)
 		if err == nil && s.separate {
-			err = unix.Unshare(unix.CLONE_FS)
+			err = separateFS()
 		}
 		ready <- err
 		if err != nil {

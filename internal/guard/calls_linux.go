@@ -6,24 +6,38 @@ import "golang.org/x/sys/unix"
 type entryOp int
 
 const (
-	opOpen    entryOp = iota // may create a file
-	opMkdir                  // makes a directory
-	opMknod                  // makes a FIFO or the like
-	opLink                   // makes a hard link
-	opSymlink                // makes a symbolic link
-	opRename                 // moves one name to another
-	opRemove                 // unlink, rmdir
-	opConnect                // connects a socket
-	opBind                   // binds a socket, to a path when it is a Unix socket
-	opExec                   // executes a program
+	opOpen     entryOp = iota // may create a file
+	opMkdir                   // makes a directory
+	opMknod                   // makes a FIFO or the like
+	opLink                    // makes a hard link
+	opSymlink                 // makes a symbolic link
+	opRename                  // moves one name to another
+	opRemove                  // unlink, rmdir
+	opConnect                 // connects a socket
+	opBind                    // binds a socket, to a path when it is a Unix socket
+	opSockName                // asks for the address of a socket
+	opPeerName                // and for that of the other end
+	opExec                    // executes a program
 )
 
 func (o entryOp) String() string {
-	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "execute"}[o]
+	return [...]string{
+		"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "name", "name", "execute",
+	}[o]
 }
 
-// onlyMakes reports whether the operation fails with EEXIST, and no other error, when the entry exists.
-func (o entryOp) onlyMakes() bool { return o == opMkdir || o == opMknod || o == opSymlink }
+// onlyMakes reports whether the operation fails because of nothing else when the entry exists.
+func (o entryOp) onlyMakes() bool {
+	return o == opMkdir || o == opMknod || o == opSymlink || o == opBind
+}
+
+// exists is the error for an entry that exists.
+func (o entryOp) exists() unix.Errno {
+	if o == opBind {
+		return unix.EADDRINUSE
+	}
+	return unix.EEXIST
+}
 
 // entryCall holds the positions of a system call's arguments. Positions count from
 // 0; a directory of -1 is the working directory.
@@ -62,6 +76,10 @@ func entryCallAt(nr int32) (entryCall, bool) {
 		return entryCall{op: opConnect}, true
 	case unix.SYS_BIND:
 		return entryCall{op: opBind}, true
+	case unix.SYS_GETSOCKNAME:
+		return entryCall{op: opSockName}, true
+	case unix.SYS_GETPEERNAME:
+		return entryCall{op: opPeerName}, true
 	case unix.SYS_EXECVE, unix.SYS_EXECVEAT:
 		return entryCall{op: opExec}, true
 	}

@@ -140,16 +140,35 @@ func (t target) pidfd(flags int) (int, error) {
 
 // process returns the PID of the thread's process.
 func (t target) process() (int, error) {
+	text, err := t.status("Tgid")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// has reports whether a capability of the thread is effective, in whatever user namespace it has.
+func (t target) has(capability int) bool {
+	text, err := t.status("CapEff")
+	if err != nil {
+		return false
+	}
+	all, err := strconv.ParseUint(text, 16, 64)
+	return err == nil && all>>capability&1 != 0
+}
+
+// status returns one value of the thread's status file (proc_pid_status(5)).
+func (t target) status(name string) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
 	if err != nil {
-		return 0, unix.ESRCH
+		return "", unix.ESRCH
 	}
 	for line := range bytes.Lines(data) {
-		if rest, ok := bytes.CutPrefix(line, []byte("Tgid:")); ok {
-			return strconv.Atoi(string(bytes.TrimSpace(rest)))
+		if rest, ok := bytes.CutPrefix(line, []byte(name+":")); ok {
+			return string(bytes.TrimSpace(rest)), nil
 		}
 	}
-	return 0, unix.ESRCH
+	return "", unix.ESRCH
 }
 
 // rawConnect is connect(2) with the bytes as they are.

@@ -24,6 +24,7 @@ type Guard struct {
 	view     *view
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
+	bound    boundNames     // paths of sockets; used by Serve alone
 	fifos    fifos          // that targets wait to open
 	ownFS    bool           // threads that perform calls have an umask of their own
 	umask    uint32         // of this process, when they have not
@@ -162,7 +163,17 @@ func (g *Guard) answer(n notification) {
 		return
 	}
 	seen := &reading{target: t}
-	err := g.decideAs(n, seen, call)
+	var err error
+	switch call.op {
+	case opBind:
+		err = g.bind(n, t)
+	case opSockName:
+		err = g.name(n, t, unix.Getsockname)
+	case opPeerName:
+		err = g.name(n, t, unix.Getpeername)
+	default:
+		err = g.decideAs(n, seen, call)
+	}
 	g.report()
 	if !g.listener.valid(n.id) {
 		return
@@ -218,9 +229,6 @@ func (g *Guard) report() {
 
 // decide returns nil to let the kernel go on, or the error number to return.
 func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall) error {
-	if call.op == opBind {
-		return g.decideBind(n, t)
-	}
 	how := openFlags(n, call)
 	path, err := t.path(n.args[call.path])
 	if err != nil {
@@ -284,49 +292,17 @@ func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
 	return performed(unix.Unlinkat(e.dir, e.component(), flags))
 }
 
-// decideBind decides about a socket file that bind(2) would create.
-func (g *Guard) decideBind(n notification, t *reading) error {
-	length := uint32(n.args[2])
-	if length <= 2 || length > sockaddrMax {
-		return nil // no path, or no address at all: the kernel says which
-	}
-	family := make([]byte, 2)
-	if got, err := t.read(n.args[1], family); err != nil || got < 2 {
-		return unix.EFAULT
-	}
-	if leFamily(family) != unix.AF_UNIX {
-		return nil
-	}
-	path, err := t.path(n.args[1] + 2)
-	if err != nil || path == "" {
-		return errnoOf(err) // abstract names make no file
-	}
-	// Without a NUL the kernel takes what the length says (unix(7)).
-	path = path[:min(len(path), int(length)-2)]
-	e, err := t.entry(unix.AT_FDCWD, path)
-	if err != nil {
-		return err
-	}
-	defer e.close()
-	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) || g.rules.access(e.path) == Private {
-		return err
-	}
-	return unix.EACCES // a socket with a protected name has no use in a tree of the host
-}
-
 // decideEntry decides about an entry that a call would create.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
 	case e.name == "" && op == opOpen:
 		return unix.EISDIR
-	case e.name == "" && op == opBind:
-		return unix.EADDRINUSE
 	case e.name == "":
-		return unix.EEXIST
+		return op.exists()
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
 	case op.onlyMakes() && existsAt(e.dir, e.name):
-		return unix.EEXIST // as the kernel says, but without a second look; "mkdir -p" and "ln" try
+		return op.exists() // as the kernel says, but without a second look; "mkdir -p" and "ln" try
 	case op == opOpen && existsAt(e.dir, e.name):
 		return nil // nothing comes into being
 	case !g.view.permits(e.dir, e.path):

@@ -44,7 +44,7 @@ func (g *Guard) perform(n notification, t *reading, c credentials, call entryCal
 		return performed(unix.Symlinkat(old, e.dir, e.component()))
 	case opLink:
 		return performLink(n, t.target, call, old, e)
-	case opOpen, opRename, opRemove, opConnect, opBind, opExec:
+	case opOpen, opRename, opRemove, opConnect, opBind, opSockName, opPeerName, opExec:
 	}
 	return unix.EACCES // they are not performed here
 }

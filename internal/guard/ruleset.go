@@ -24,8 +24,6 @@ type ruleset struct {
 	rest    Access
 	sockets map[string]bool
 	private []string // with a slash at the end
-
-	delicates map[string]bool // lower-case names that are guarded anywhere
 }
 
 // forbidden is a [Name], and mount a [Mount].
@@ -39,17 +37,10 @@ type mount struct {
 	access Access
 }
 
-// repository is the set of names that make a directory a git repository
-// (is_git_directory in gitrepository-layout(5)).
-var repository = []string{"HEAD", "objects", "refs"}
-
-// gitObeys are the files that git obeys in directories whose every entry is guarded.
-var gitObeys = []string{"attributes", "exclude", "grafts", "sparse-checkout", "alternates"}
-
 func newRuleset(rules Rules) *ruleset {
 	r := &ruleset{
 		names: map[string]map[string]*forbidden{}, all: map[string]*forbidden{},
-		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), nested: rules.Nested.compile(), delicates: map[string]bool{},
+		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), nested: rules.Nested.compile(),
 		mounted: map[string]bool{}, above: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
 	}
 	for _, s := range rules.Sockets {
@@ -58,11 +49,6 @@ func newRuleset(rules Rules) *ruleset {
 	for _, p := range rules.Private {
 		r.private = append(r.private, string(p)+"/")
 	}
-	if len(rules.NoRepos) > 0 {
-		for _, name := range append([]string{".git", "commondir"}, repository...) {
-			r.delicates[strings.ToLower(name)] = true
-		}
-	}
 	for _, n := range rules.Names {
 		g := &forbidden{string(n.Dir), string(n.Name), plain(n.Except)}
 		for dir := g.dir; !r.above[dir]; dir = filepath.Dir(dir) {
@@ -70,12 +56,8 @@ func newRuleset(rules Rules) *ruleset {
 		}
 		if g.name == "*" {
 			r.all[g.dir] = g
-			for _, name := range gitObeys {
-				r.delicates[name] = true
-			}
 			continue
 		}
-		r.delicates[strings.ToLower(g.name)] = true
 		if r.names[g.dir] == nil {
 			r.names[g.dir] = map[string]*forbidden{}
 		}
@@ -97,11 +79,6 @@ func newRuleset(rules Rules) *ruleset {
 		}
 	}
 	return r
-}
-
-// delicate reports whether some directory guards name.
-func (r *ruleset) delicate(name string) bool {
-	return r.delicates[strings.ToLower(name)] || r.nested.Has(name)
 }
 
 // nestedRefused reports whether programs of the host would obey a new entry of this path.

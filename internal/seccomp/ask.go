@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 // AskOptions chooses the calls that are reported besides new names and connections.
 type AskOptions struct {
 	Removals bool // also unlink, unlinkat and rmdir
-	Binds    bool // also bind, which makes the name of a Unix socket
+	Binds    bool // also bind, which makes the name of a Unix socket, and getsockname and getpeername, which return it
 	Writes   bool // also opens for writing of what exists
 	Reads    bool // also all other opens
 }
@@ -57,7 +57,7 @@ func Ask(arch string, o AskOptions) (Program, error) {
 		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: toAsk})
 	}
 	if o.Binds {
-		rules = append(rules, callRule{calls: "bind", to: toAsk})
+		rules = append(rules, callRule{calls: "bind getsockname getpeername", to: toAsk})
 	}
 	return filterPlan{
 		table:   table,

@@ -309,8 +309,8 @@ func Test_Guard_Program_Asks_About_New_Names(t *testing.T) {
 	}{
 		{"by itself", AskOptions{}, ""},
 		{"with removals", AskOptions{Removals: true}, "unlink unlinkat rmdir"},
-		{"with binds", AskOptions{Binds: true}, "bind"},
-		{"with both", AskOptions{Removals: true, Binds: true}, "unlink unlinkat rmdir bind"},
+		{"with binds", AskOptions{Binds: true}, "bind getsockname getpeername"},
+		{"with both", AskOptions{Removals: true, Binds: true}, "unlink unlinkat rmdir bind getsockname getpeername"},
 	}
 	for _, arch := range bothArchs {
 		for _, tt := range tests {

@@ -55,6 +55,8 @@ var callNumbers = map[string][2]int{
 	"clone":             {56, 220},
 	"clone3":            {435, 435},
 	"connect":           {42, 203},
+	"getsockname":       {51, 204},
+	"getpeername":       {52, 205},
 	"creat":             {85, -1},
 	"delete_module":     {176, 106},
 	"execve":            {59, 221},

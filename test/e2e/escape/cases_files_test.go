@@ -246,6 +246,10 @@ func creations() []escape {
 		flips("A2.52", "zmcp.json", ".mcp.json", "no call makes a protected name while threads swap the path"),
 		flips("A2.53", "src/zxxx", "src/.git", "no call makes a repository while threads swap the path"),
 		flips("A2.54", "src/bare/zzzzzzz", "src/bare/objects", "no call completes a repository while threads swap the path"),
+		flips("A2.58", "src/bare/zzzzzzz", "src/bare/objects", "no socket completes a repository while its path is swapped", "bind"),
+		flips("A2.59", "zmcp.json", ".mcp.json", "no socket has a protected name while its path is swapped", "bind"),
+		swings("A2.60", "src/bare/objects", "no socket completes a repository while threads swap a link on the way", "bind"),
+		swings("A2.61", ".mcp.json", "no call makes a protected name while threads swap a link on the way"),
 		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
@@ -331,13 +335,23 @@ func timedRace(id, kind, name string) escape {
 	}
 }
 
-// flips makes entries by every call while threads swap the harmless name for the target, which must not come into being
-// for a moment: the sandbox does not end, because nothing appeared.
-func flips(id, harmless, target, name string) escape {
+// flips makes entries by calls, or by every call, while threads swap the harmless name for the target.
+func flips(id, harmless, target, name string, calls ...string) escape {
+	return racing(id, name, target, append([]string{"flips", harmless, target}, calls...))
+}
+
+// swings makes entries while threads swap a link on the way to the target.
+func swings(id, target, name string, calls ...string) escape {
+	return racing(id, name, target, append([]string{"swings", target}, calls...))
+}
+
+// racing is an attempt to win a race for target, which must not come into being for a moment: the sandbox does not end,
+// because nothing appeared.
+func racing(id, name, target string, attack []string) escape {
 	return escape{
 		ID: id, Name: name, Matrix: "create .vscode/.mcp.json/.claude settings",
 		Setup: func(h *host) { h.runScript("mkdir -p src/bare/refs; echo ref: refs/heads/main >src/bare/HEAD") },
-		Go:    []string{"flips", harmless, target},
+		Go:    attack,
 		Hold: func(h *host, o outcome) error {
 			if strings.Contains(o.stdout, "raced") {
 				return fmt.Errorf("a try won the race\n%s", o)

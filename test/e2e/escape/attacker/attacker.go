@@ -31,6 +31,7 @@ func Main(args []string) int {
 		"swap":      attackSwap,
 		"timed":     attackTimed,
 		"flips":     attackFlips,
+		"swings":    attackSwings,
 		"moves":     attackMoves,
 		"connect":   attackConnect,
 		"scm":       attackDescriptor,

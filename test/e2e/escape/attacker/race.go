@@ -5,7 +5,9 @@ package attacker
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -116,6 +118,21 @@ var timedRaces = map[string]func(target string) timedRace{
 	},
 }
 
+// unixAddress is the address of a Unix socket with a path (unix(7)).
+func unixAddress(path string) []byte {
+	return append(append([]byte{unix.AF_UNIX, 0}, path...), 0)
+}
+
+// bindRaw binds a new socket to an address, which may change up to the moment when the kernel copies it.
+func bindRaw(address []byte) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	_, _, _ = unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
+}
+
 func openRaw(name *byte) {
 	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(name)),
 		unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o755, 0, 0)
@@ -146,19 +163,62 @@ func attackMoves(args []string) {
 	}
 }
 
-// attackFlips makes entries by every call, under a name that other threads keep replacing by a guarded one of the same
-// length: args[1], and args[0] is the harmless one. Whatever comes into being at the guarded name is shown.
+// attackFlips makes entries by the calls that args[2:] names, or by every call, under a name that other threads keep replacing
+// by a guarded one of the same length: args[1], and args[0] is the harmless one. Whatever comes into being at the guarded
+// name is shown.
 func attackFlips(args []string) {
 	harmless, target := args[0], args[1]
-	name := append([]byte(harmless), 0)
+	address := unixAddress(harmless)
+	name := address[2:]
+	var flips sync.WaitGroup
+	var stop atomic.Bool
+	for range max(2, runtime.NumCPU()) {
+		flips.Go(func() {
+			for !stop.Load() {
+				copy(name, target)
+				copy(name, harmless)
+			}
+		})
+	}
+	makeRaced(args[2:], address, harmless, target)
+	stop.Store(true)
+	flips.Wait()
+}
+
+// attackSwings makes entries by the calls that args[1:] names, or by every call, below a link that other threads keep
+// exchanging: its target is the directory of args[0], which is guarded, or one in which it is not.
+func attackSwings(args []string) {
+	target := args[0]
+	dir, last := filepath.Split(target)
+	_, _ = os.Mkdir("harmless", 0o755), os.Symlink("harmless", "swing")
+	_ = os.Symlink(filepath.Clean(dir), "other")
+	var swings sync.WaitGroup
+	var stop atomic.Bool
+	swings.Go(func() {
+		for !stop.Load() {
+			_ = unix.Renameat2(unix.AT_FDCWD, "swing", unix.AT_FDCWD, "other", unix.RENAME_EXCHANGE)
+		}
+	})
+	makeRaced(args[1:], unixAddress("swing/"+last), "harmless/"+last, target)
+	stop.Store(true)
+	swings.Wait()
+}
+
+// entryMaker is a call that makes an entry.
+type entryMaker struct {
+	name string
+	call func()
+}
+
+// makeRaced makes entries at the path of an address, which leads to harmless or to target. It removes harmless, and ends when
+// target exists.
+func makeRaced(only []string, address []byte, harmless, target string) {
+	name := address[2:]
 	_ = os.WriteFile("flips-source", nil, 0o644)
 	at := uintptr(unix.AT_FDCWD & (1<<64 - 1))
 	source := append([]byte("flips-source"), 0)
 	path, from := uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&source[0]))
-	calls := []struct {
-		name string
-		call func()
-	}{
+	calls := []entryMaker{
 		{"open", func() { openRaw(&name[0]) }},
 		{"mkdir", func() { _, _, _ = unix.Syscall(unix.SYS_MKDIRAT, at, path, 0o755) }},
 		{"mknod", func() { _, _, _ = unix.Syscall6(unix.SYS_MKNODAT, at, path, unix.S_IFIFO|0o644, 0, 0, 0) }},
@@ -169,16 +229,10 @@ func attackFlips(args []string) {
 			_, _, _ = unix.Syscall6(unix.SYS_RENAMEAT2, at, from, at, path, 0, 0)
 			_ = os.WriteFile("flips-source", nil, 0o644)
 		}},
+		{"bind", func() { bindRaw(address) }},
 	}
-	var stop atomic.Bool
-	var flips sync.WaitGroup
-	for range max(2, runtime.NumCPU()) {
-		flips.Go(func() {
-			for !stop.Load() {
-				copy(name, target)
-				copy(name, harmless)
-			}
-		})
+	if len(only) > 0 {
+		calls = slices.DeleteFunc(calls, func(c entryMaker) bool { return !slices.Contains(only, c.name) })
 	}
 	tries := 0
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); tries++ {
@@ -190,8 +244,6 @@ func attackFlips(args []string) {
 		}
 		_ = os.Remove(harmless)
 	}
-	stop.Store(true)
-	flips.Wait()
 	runtime.KeepAlive(source)
 	fmt.Println(tries, "tries")
 }

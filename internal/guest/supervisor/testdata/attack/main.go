@@ -138,13 +138,19 @@ func connect(path string, kind int) error {
 	return unix.Connect(s, &unix.SockaddrUnix{Name: path})
 }
 
-// own connects to a socket of the sandbox's own.
+// own connects to a socket of the sandbox's own, by the path that the kernel names.
 func own() error {
 	s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	must(err)
 	must(unix.Bind(s, &unix.SockaddrUnix{Name: "/tmp/own.sock"}))
 	must(unix.Listen(s, 1))
-	return connect("/tmp/own.sock", unix.SOCK_STREAM)
+	at, err := unix.Getsockname(s)
+	must(err)
+	name := at.(*unix.SockaddrUnix).Name
+	if name != "/tmp/own.sock" {
+		return fmt.Errorf("the socket's path is %q, want /tmp/own.sock", name)
+	}
+	return connect(name, unix.SOCK_STREAM)
 }
 
 func bare(dir string) error {
