@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/crc"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -154,37 +155,22 @@ type posixCRC struct {
 	n   uint64
 }
 
-var posixTable = func() (t [256]uint32) {
-	for i := range t {
-		c := uint32(i) << 24
-		for range 8 {
-			if c&(1<<31) != 0 {
-				c = c<<1 ^ 0x04c11db7
-			} else {
-				c <<= 1
-			}
-		}
-		t[i] = c
-	}
-	return t
-}()
-
 func (s *posixCRC) Write(b []byte) (int, error) {
-	crc := s.crc
+	sum, table := s.crc, crc.Table()
 	for _, c := range b {
-		crc = crc<<8 ^ posixTable[byte(crc>>24)^c]
+		sum = sum<<8 ^ table[byte(sum>>24)^c]
 	}
-	s.crc = crc
+	s.crc = sum
 	s.n += uint64(len(b))
 	return len(b), nil
 }
 
 func (s *posixCRC) line() string {
-	crc := s.crc
+	sum, table := s.crc, crc.Table()
 	for n := s.n; n != 0; n >>= 8 {
-		crc = crc<<8 ^ posixTable[byte(crc>>24)^byte(n)]
+		sum = sum<<8 ^ table[byte(sum>>24)^byte(n)]
 	}
-	return fmt.Sprintf("%d %d", ^crc, s.n)
+	return fmt.Sprintf("%d %d", ^sum, s.n)
 }
 
 type bsdSum struct {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/crc"
 )
 
 // bzip2Reader makes the faults of package bzip2 ours.
@@ -139,8 +141,9 @@ func (z *bzip2Writer) endRun() {
 		return
 	}
 	z.used[z.last] = true
+	table := crc.Table()
 	for range z.run {
-		z.crc = z.crc<<8 ^ bzip2CRC(byte(z.crc>>24)^z.last)
+		z.crc = z.crc<<8 ^ table[byte(z.crc>>24)^z.last]
 	}
 	for range min(z.run, 4) {
 		z.block = append(z.block, z.last)
@@ -151,9 +154,6 @@ func (z *bzip2Writer) endRun() {
 	}
 	z.run = 0
 }
-
-// bzip2CRC is a step of the check sum, whose bits are in the other order than gzip's.
-func bzip2CRC(i byte) uint32 { return bzip2Table()[i] }
 
 // Close writes the rest and the end of the stream.
 func (z *bzip2Writer) Close() error {

@@ -1,26 +1,6 @@
 package codec
 
-import (
-	"slices"
-	"sync"
-)
-
-// bzip2Table returns the table of the check sum.
-var bzip2Table = sync.OnceValue(func() *[256]uint32 {
-	var t [256]uint32
-	for i := range t {
-		c := uint32(i) << 24
-		for range 8 {
-			if c&(1<<31) != 0 {
-				c = c<<1 ^ 0x04c11db7
-			} else {
-				c <<= 1
-			}
-		}
-		t[i] = c
-	}
-	return &t
-})
+import "slices"
 
 const (
 	groupSize   = 50 // symbols that share a code
