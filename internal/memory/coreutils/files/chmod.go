@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/filemode"
-	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/pathname"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
@@ -59,11 +58,10 @@ const (
 
 // modeChanger holds the parsed options of chmod.
 type modeChanger struct {
-	proc      *shell.Proc
+	entryChanger
 	out       *program.Output
 	change    filemode.Change
 	talk      talk
-	silent    bool
 	recursive bool
 	keepRoot  bool
 	surprise  bool // the mode was given like an option, where the umask may surprise
@@ -74,7 +72,7 @@ func runChmod(p *shell.Proc) int {
 	args, modes := splitModes(p.Args)
 	o := program.NewOptions(p, chmodCommand, chmodOptions)
 	o.Parser = getopt.New(args, chmodOptions)
-	c := &modeChanger{proc: p, out: program.NewOutput(p), surprise: modes != ""}
+	c := &modeChanger{entryChanger: entryChanger{proc: p}, out: program.NewOutput(p), surprise: modes != ""}
 	reference := ""
 	referenced := false
 	for o.Next() {
@@ -157,12 +155,6 @@ func (c *modeChanger) settle(modes, reference string, referenced bool) bool {
 	return true
 }
 
-func (c *modeChanger) warn(err error, format string, args ...any) {
-	if !c.silent {
-		c.proc.Errorf(err, format, args...)
-	}
-}
-
 // operand changes one operand, which is followed if it is a link.
 func (c *modeChanger) operand(path string) bool {
 	link, err := c.proc.Lstat(path)
@@ -197,33 +189,17 @@ func (c *modeChanger) operand(path string) bool {
 
 // below changes the entries of a directory; links there are left alone.
 func (c *modeChanger) below(dir string) bool {
-	entries, err := c.proc.ReadDir(dir)
-	if err != nil {
-		c.warn(err, "cannot read directory %s", shell.Quote(dir))
-		return false
-	}
-	ok := true
-	for _, e := range entries {
-		if c.proc.Spend(2) != nil {
-			return false
-		}
-		path := pathname.Join(dir, e.Name)
-		info, err := c.proc.Lstat(path)
-		if err != nil {
-			c.warn(err, "cannot access %s", shell.Quote(path))
-			ok = false
-			continue
-		}
+	return c.changeEntries(dir, func(path string, info vfs.Info) bool {
 		if info.Mode&fs.ModeSymlink != 0 {
 			c.saySkipped(path)
-			continue
+			return true
 		}
-		ok = c.set(path, info) && ok
+		ok := c.set(path, info)
 		if info.IsDir() {
 			ok = c.below(path) && ok
 		}
-	}
-	return ok
+		return ok
+	})
 }
 
 func (c *modeChanger) set(path string, info vfs.Info) bool {

@@ -75,13 +75,12 @@ type ownership struct {
 
 // ownerChanger holds the parsed options of chown and chgrp.
 type ownerChanger struct {
-	proc      *shell.Proc
+	entryChanger
 	out       *program.Output
 	accounts  *accounts.Database
 	describe  func() program.Description
 	to, from  ownership
 	talk      talk
-	silent    bool
 	recursive bool
 	follow    bool // links stand for what they lead to
 	walk      byte // H, L or P
@@ -89,7 +88,10 @@ type ownerChanger struct {
 }
 
 func runChown(p *shell.Proc) int {
-	c := &ownerChanger{proc: p, out: program.NewOutput(p), accounts: accounts.New(p), describe: chownCommand, follow: true, walk: 'P'}
+	c := &ownerChanger{
+		entryChanger: entryChanger{proc: p}, out: program.NewOutput(p), accounts: accounts.New(p),
+		describe: chownCommand, follow: true, walk: 'P',
+	}
 	if p.Name() == "chgrp" {
 		c.describe = chgrpCommand
 	}
@@ -251,12 +253,6 @@ func (c *ownerChanger) pair(user, group string, colon bool) (to ownership, fault
 	return to, ""
 }
 
-func (c *ownerChanger) warn(err error, format string, args ...any) {
-	if !c.silent {
-		c.proc.Errorf(err, format, args...)
-	}
-}
-
 func (c *ownerChanger) operand(path string) bool {
 	link, err := c.proc.Lstat(path)
 	if err != nil {
@@ -285,35 +281,18 @@ func (c *ownerChanger) operand(path string) bool {
 }
 
 func (c *ownerChanger) below(dir string, above *pathname.Chain) bool {
-	entries, err := c.proc.ReadDir(dir)
-	if err != nil {
-		c.warn(err, "cannot read directory %s", shell.Quote(dir))
-		return false
-	}
-	ok := true
-	for _, e := range entries {
-		if c.proc.Spend(2) != nil {
-			return false
-		}
-		path := pathname.Join(dir, e.Name)
-		link, err := c.proc.Lstat(path)
-		if err != nil {
-			c.warn(err, "cannot access %s", shell.Quote(path))
-			ok = false
-			continue
-		}
-		info := link
+	return c.changeEntries(dir, func(path string, link vfs.Info) bool {
+		ok, info := true, link
 		if link.Mode&fs.ModeSymlink != 0 && c.walk == 'L' {
 			if followed, err := c.proc.Stat(path); err == nil {
 				info = followed
 			}
 		}
 		if info.IsDir() && !above.Has(info.Ino) {
-			ok = c.below(path, &pathname.Chain{Ino: info.Ino, Next: above}) && ok
+			ok = c.below(path, &pathname.Chain{Ino: info.Ino, Next: above})
 		}
-		ok = c.set(path, link) && ok
-	}
-	return ok
+		return c.set(path, link) && ok
+	})
 }
 
 func (c *ownerChanger) set(path string, link vfs.Info) bool {
