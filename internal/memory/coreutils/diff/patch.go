@@ -3,6 +3,7 @@ package diff
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -386,6 +387,11 @@ func (j *patchJob) load() (string, error) {
 		return "", fatalf("Can't open patch file %s : %s", shell.QuoteIfNeeded(j.input), shell.Strerror(err))
 	}
 	defer in.Close()
+	return j.readAll(in)
+}
+
+// readAll reads a patch or a file to patch.
+func (j *patchJob) readAll(in io.Reader) (string, error) {
 	text, err := program.ReadWhole(j.p, in)
 	if err != nil {
 		if j.p.Context().Err() != nil {

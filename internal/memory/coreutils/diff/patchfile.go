@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -258,14 +257,7 @@ func (j *patchJob) content(t *patchTarget) (string, error) {
 		return "", fatalf("Can't open file %s : %s", shell.QuoteIfNeeded(t.name), shell.Strerror(err))
 	}
 	defer in.Close()
-	text, err := program.ReadWhole(j.p, in)
-	if err != nil {
-		if j.p.Context().Err() != nil {
-			return "", err
-		}
-		return "", fatalf("read error : %s", shell.Strerror(err))
-	}
-	return string(text), nil
+	return j.readAll(in)
 }
 
 // finish puts the result in its place.
