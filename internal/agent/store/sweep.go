@@ -89,14 +89,38 @@ func (s *Store) sweepWorkspaces(ctx context.Context, before time.Time, dry bool,
 	if err != nil {
 		return err
 	}
-	for _, o := range old {
+	return s.sweepEach(ctx, old, r, &r.Workspaces, func(o Removed) error {
 		p := place{o.User, o.Chat}
-		var err error
 		if dry {
-			err = s.free(ctx, p.lock())
-		} else {
-			_, err = s.evict(ctx, p, before)
+			return s.free(ctx, p.lock())
 		}
+		_, err := s.evict(ctx, p, before)
+		return err
+	})
+}
+
+func (s *Store) sweepChats(ctx context.Context, before time.Time, dry bool, r *Report) error {
+	old, err := s.old(ctx, "SELECT user, chat, used FROM chats WHERE used < ? ORDER BY used", before)
+	if err != nil {
+		return err
+	}
+	return s.sweepEach(ctx, old, r, &r.Chats, func(o Removed) error {
+		if dry {
+			return s.free(ctx, lockName("chat", o.User, o.Chat))
+		}
+		err := s.removeChat(ctx, o.User, o.Chat, before)
+		if errors.Is(err, sandbox.ErrExists) { // it or its workspace is in use
+			return errHeld
+		}
+		return err
+	})
+}
+
+// sweepEach calls remove for each object, which fails with errHeld for one in use and with errRecent for one that has been
+// used meanwhile, and adds those that it removed to removed.
+func (s *Store) sweepEach(ctx context.Context, old []Removed, r *Report, removed *[]Removed, remove func(Removed) error) error {
+	for _, o := range old {
+		err := remove(o)
 		switch {
 		case errors.Is(err, errHeld):
 			r.Busy++
@@ -106,34 +130,7 @@ func (s *Store) sweepWorkspaces(ctx context.Context, before time.Time, dry bool,
 		case err != nil:
 			r.leave(err)
 		default:
-			r.Workspaces = append(r.Workspaces, o)
-		}
-	}
-	return nil
-}
-
-func (s *Store) sweepChats(ctx context.Context, before time.Time, dry bool, r *Report) error {
-	old, err := s.old(ctx, "SELECT user, chat, used FROM chats WHERE used < ? ORDER BY used", before)
-	if err != nil {
-		return err
-	}
-	for _, o := range old {
-		var err error
-		if dry {
-			err = s.free(ctx, lockName("chat", o.User, o.Chat))
-		} else {
-			err = s.removeChat(ctx, o.User, o.Chat, before)
-		}
-		switch {
-		case errors.Is(err, errHeld), errors.Is(err, sandbox.ErrExists):
-			r.Busy++
-		case errors.Is(err, errRecent):
-		case ctx.Err() != nil:
-			return s.failed(ctx.Err())
-		case err != nil:
-			r.leave(err)
-		default:
-			r.Chats = append(r.Chats, o)
+			*removed = append(*removed, o)
 		}
 	}
 	return nil
