@@ -50,7 +50,7 @@ func Run(p process.Process, args []string) int {
 	h := &host{options: o, ended: make(chan struct{}), log: slog.New(slog.NewTextHandler(os.Stderr, nil)), started: time.Now(), rested: time.Now()}
 	if err == nil {
 		h.server, err = session.NewServer(session.Options{
-			Runner: []string{layout.Program, supervisor.RunnerCommand}, Inside: supervisor.OwnCommands(p.Env), Busy: h.count, Operation: h.operate, Loopback: loopback,
+			Runner: []string{layout.Program, supervisor.RunnerCommand}, Inside: supervisor.OwnCommands(p.Env), Busy: h.count, Operation: h.operate, Loopback: loopback, Container: true,
 		})
 	}
 	if err != nil {

@@ -37,6 +37,7 @@ type command struct {
 // serve runs the command from its request to its exit. Its background processes stay below its runner.
 func (c *command) serve() {
 	c.kill, c.empty, c.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	before, _ := c.runners.oomKills()
 	outputs, why := c.start()
 	if why != nil {
 		c.out.fail(*why)
@@ -49,11 +50,11 @@ func (c *command) serve() {
 		go c.copyIn()
 	}
 	go c.obey()
-	c.finish()
+	c.finish(before)
 }
 
-// finish waits for the end of the command and sends it.
-func (c *command) finish() {
+// finish waits for the end of the command and sends it. before is what oomKills returned at its start.
+func (c *command) finish(before uint64) {
 	select {
 	case <-c.ended:
 	case <-c.runner.dead:
@@ -81,7 +82,8 @@ func (c *command) finish() {
 		return
 	}
 	code, signal := c.exit()
-	_ = c.out.last(frameExit, exitFrame(code, signal)) // the host is gone otherwise
+	exit := sandbox.Exit{Code: code, Signal: signal, Reason: c.runners.reason(code, before)}
+	_ = c.out.last(frameExit, exitFrame(exit)) // the host is gone otherwise
 	go c.handBack()
 }
 

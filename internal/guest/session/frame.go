@@ -28,7 +28,7 @@ const (
 	frameFailed  = 'f' // a failure as JSON, or empty when none is known; the last frame
 	frameOutput  = 'o'
 	frameErrors  = 'e'
-	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; the last frame
+	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; then why agent-sandbox killed it; the last frame
 )
 
 // inputMark is the first byte of a stream with a command's input.
@@ -70,7 +70,7 @@ func limitOf(kind byte) (int, bool) {
 	case frameSize, frameBegun:
 		return 4, true
 	case frameExit:
-		return 5, true
+		return exitSize + maxExitReason, true
 	case frameKill:
 		return 0, true
 	}

@@ -26,7 +26,7 @@ func (a *asked) operate(ctx context.Context, do Operation) {
 		return
 	}
 	_, _ = out.Write(nil) // otherwise the client has gone, also below
-	_ = a.out.last(frameExit, exitFrame(0, 0))
+	_ = a.out.last(frameExit, exitFrame(sandbox.Exit{}))
 }
 
 // answer is the writer of an operation. Before the first byte it sends that the operation has begun, so that an operation that

@@ -17,6 +17,8 @@ type Options struct {
 	Busy func(n int)
 	// Operation executes operations, as that of [Shared]; nil: there are none.
 	Operation Operation
+	// Container: /sys/fs/cgroup shows the cgroup of the sandbox alone, which tells why a command was killed.
+	Container bool
 	// Loopback listens on a port of the loopback where commands have no kernel loopback; nil: they have one.
 	Loopback func(port uint16) (net.Listener, error)
 }

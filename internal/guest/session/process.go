@@ -101,8 +101,10 @@ func (p *Process) receive(frames *frameReader) {
 		case kind == frameFailed:
 			p.err = firstOf(p.err, sandbox.Errorf(sandbox.Closed, "the sandbox has ended"))
 			return
-		case kind == frameExit && len(data) == 5:
-			p.exit = sandbox.Exit{Code: int(binary.BigEndian.Uint32(data) & 0xff), Signal: int(data[4] & 0x7f)}
+		case kind == frameExit && len(data) >= exitSize:
+			p.exit = sandbox.Exit{
+				Code: int(binary.BigEndian.Uint32(data) & 0xff), Signal: int(data[4] & 0x7f), Reason: Printable(string(data[exitSize:])),
+			}
 			return
 		default:
 			p.err = sandbox.Errorf(sandbox.Internal, "the guest sent a frame %q", kind)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 var errNoCommand = errors.New("the request names no command")
@@ -36,9 +38,14 @@ func decodeRequest(data []byte) (*request, error) {
 }
 
 // exitFrame is the content of the last frame.
-func exitFrame(code, signal int) []byte {
-	out := make([]byte, 5)
-	binary.BigEndian.PutUint32(out, uint32(code))
-	out[4] = byte(signal)
-	return out
+func exitFrame(exit sandbox.Exit) []byte {
+	out := make([]byte, exitSize)
+	binary.BigEndian.PutUint32(out, uint32(exit.Code))
+	out[4] = byte(exit.Signal)
+	return append(out, exit.Reason[:min(len(exit.Reason), maxExitReason)]...)
 }
+
+const (
+	exitSize      = 5   // bytes of an exit frame without a reason
+	maxExitReason = 200 // bytes of a reason
+)

@@ -16,8 +16,9 @@ const maxIdle = 4
 
 // runners are the living runners, and all other processes below this one.
 type runners struct {
-	line []string
-	fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
+	line      []string
+	container bool // see Options.Container
+	fork      func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
 
 	mu     sync.Mutex
 	look   func() bool // makes the guard look for raced files; nil: the session has no guard

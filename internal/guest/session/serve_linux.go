@@ -47,6 +47,7 @@ func NewServer(o Options) (*Server, error) {
 	}
 	catchSignals()
 	s := &Server{options: o, runners: newRunners(o.Runner)}
+	s.runners.container = o.Container
 	s.runners.prepare()
 	return s, nil
 }
@@ -200,7 +201,7 @@ func serveInside(a *asked, run func(in io.Reader, out, errs io.Writer) int) {
 		return
 	}
 	code := run(input, a.out.kind(frameOutput), a.out.kind(frameErrors))
-	_ = a.out.last(frameExit, exitFrame(code, 0)) // otherwise the host has gone
+	_ = a.out.last(frameExit, exitFrame(sandbox.Exit{Code: code})) // otherwise the host has gone
 }
 
 type eof struct{}

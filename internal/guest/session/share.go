@@ -97,7 +97,7 @@ func (a *asked) share(ctx context.Context, s Shared) {
 		_ = a.out.last(frameFailed, nil) // the client reports that the session broke off
 		return
 	}
-	_ = a.out.last(frameExit, exitFrame(exit.Code, exit.Signal)) // otherwise the client has gone
+	_ = a.out.last(frameExit, exitFrame(exit)) // otherwise the client has gone
 }
 
 // begin starts the command, and sends that before its output.

@@ -38,13 +38,15 @@ func Serve(p process.Process, args []string) int {
 		conn, err = net.FileConn(f)
 		_ = f.Close()
 	}
-	return serveOn(p, conn, err)
+	return serveOn(p, conn, args[0] == "-", err)
 }
 
-// serveOn serves on a connection unless there was an error.
-func serveOn(p process.Process, conn io.ReadWriteCloser, err error) int {
+// serveOn serves on a connection unless there was an error. container is that of [session.Options].
+func serveOn(p process.Process, conn io.ReadWriteCloser, container bool, err error) int {
 	if err == nil {
-		err = session.Serve(conn, session.Options{Runner: []string{layout.Program, RunnerCommand}, Inside: OwnCommands(p.Env)})
+		err = session.Serve(conn, session.Options{
+			Runner: []string{layout.Program, RunnerCommand}, Inside: OwnCommands(p.Env), Container: container,
+		})
 	}
 	if err != nil {
 		return p.Fail(process.ExitRefused, err.Error())
