@@ -4,6 +4,7 @@ import "strings"
 
 const (
 	othersWork = "it overwrites or deletes what others have"
+	mergeFirst = "merge the remote branch and push"
 	askPerson  = "ask a person to do it outside the sandbox"
 )
 
@@ -23,7 +24,7 @@ func checkPush(command string, o options) *Refusal {
 		}
 		instead := askPerson
 		if name == "force" {
-			instead = "git push --force-with-lease, or merge the remote branch and push"
+			instead = mergeFirst
 		}
 		return &Refusal{git + " --" + name, othersWork, instead}
 	}
@@ -44,7 +45,7 @@ func checkRefspec(git, ref string) *Refusal {
 	case strings.HasPrefix(ref, "+"):
 		return &Refusal{
 			git + " " + ref, "the + forces the push: " + othersWork,
-			"git push --force-with-lease, or merge the remote branch and push",
+			mergeFirst,
 		}
 	case strings.HasPrefix(ref, ":") && ref != ":":
 		return &Refusal{git + " " + ref, "an empty source deletes: " + othersWork, askPerson}
