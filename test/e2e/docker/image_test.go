@@ -31,10 +31,11 @@ func Test_Base_Image_Has_The_Promised_Tools(t *testing.T) {
 		"git-delta":            {"delta --version", "delta "},
 		"the tools":            {"for p in less fzf man unzip jq aggregate ps git gh nano vim gpg iptables ipset ip dig; do command -v $p >/dev/null || echo no $p; done; echo done", "done\n"},
 		"a user":               {"id -un && pwd", "node\n/workspace\n"},
-		"no way to root":       {"command -v sudo || command -v su >/dev/null && echo none", "none"},
+		"no way to root":       {"if command -v sudo || su root -c true </dev/null >/dev/null 2>&1; then echo root; else echo none; fi", "none"},
 		"the marker":           {"test -s /.agent-sandbox && echo marked", "marked"},
 		"places to write to":   {"touch /workspace/x /commandhistory/x ~/.claude/x ~/.codex/x && echo written", "written"},
 		"a shell's history":    {"bash -ic 'echo $HISTFILE' 2>/dev/null", "/commandhistory/.bash_history"},
+		"the prompt":           {`bash -ic 'echo "$PS1; $PROMPT_COMMAND"' 2>/dev/null`, "[sandbox]"},
 		"freeclaude":           {"freeclaude --version", "(Claude Code)"},
 		"packages for the one": {"npm install -g --offline x 2>&1 | grep -c EACCES; npm config get prefix", "npm-global"},
 	} {

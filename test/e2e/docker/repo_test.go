@@ -60,11 +60,15 @@ func Test_Init_Start_Shell_Stop(t *testing.T) {
 	for what, script := range map[string]string{
 		"git's hooks": "echo x >.git/hooks/pre-commit", "husky, which is not there yet": "mkdir .husky", "its configuration": "echo x >.agent-sandbox/x",
 		"the context of pre-commit": "mkdir -p .agent-precommit && echo x >.agent-precommit/user-context.json",
-		"verification":              "git commit --allow-empty --no-verify -m x", "a forced push": "git push --force host main",
+		"verification":              "git commit -q --allow-empty -m x && touch /tmp/committed && git commit --allow-empty --no-verify -m x",
+		"a forced push":             "git init -q --bare /tmp/remote && git push -q /tmp/remote HEAD && touch /tmp/pushed && git push --force /tmp/remote HEAD",
 	} {
 		if out := u.inside(name, script); out.code == 0 {
 			t.Errorf("%s can be gone around", what)
 		}
+	}
+	if out := u.inside(name, "rm /tmp/committed /tmp/pushed"); out.code != 0 {
+		t.Errorf("what git refuses to force it does not do otherwise: %+v", out)
 	}
 	u.inside(name, "echo new >made; echo kept >~/kept")
 	if data, err := os.ReadFile(filepath.Join(dir, "made")); err != nil || string(data) != "new\n" {
