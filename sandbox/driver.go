@@ -173,6 +173,11 @@ type Volume struct {
 	Target   string            `json:"target"`             // absolute path inside
 	ReadOnly bool              `json:"readOnly,omitempty"` //
 	Labels   map[string]string `json:"labels,omitempty"`   // it gets when it is made
+	// Project and Git are directories below Target, relative to it, or empty: a checkout of Workspace, and the git directory
+	// that it shares with others. What the policy protects in Workspace and in its .git is protected there, too, as far as it
+	// exists when the sandbox starts or is not created before; the hooks of Workspace run.
+	Project string `json:"project,omitempty"`
+	Git     string `json:"git,omitempty"`
 }
 
 // Layer is one Policy and where it came from.

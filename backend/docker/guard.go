@@ -34,6 +34,10 @@ func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Repo
 			rules.Mounts = append(rules.Mounts, guard.Mount{Path: path, Access: accessOf(v.access)})
 		}
 	}
+	rules.Names = append(rules.Names, p.checkout.names...)
+	for _, m := range p.checkout.mounts {
+		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(m.Target), Access: guard.ReadOnly})
+	}
 	for _, path := range append(p.wrappers(), layout.Root) {
 		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(path), Access: guard.ReadOnly})
 	}

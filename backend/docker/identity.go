@@ -62,5 +62,5 @@ func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity
 			return nil, err
 		}
 	}
-	return out, nil
+	return append(out, p.checkout.files...), nil
 }

@@ -116,6 +116,7 @@ func (p *prepared) mounts() ([]mount.Mount, error) {
 			VolumeOptions: &mount.VolumeOptions{Labels: v.Labels},
 		})
 	}
+	out = append(out, p.checkout.mounts...)
 	return out, checkTargets(out)
 }
 

@@ -14,17 +14,18 @@ import (
 
 // prepared is a sandbox that was checked and resolved, but not created.
 type prepared struct {
-	driver  *Driver
-	engine  *engine.Client
-	spec    sandbox.Spec
-	plan    *policy.Plan
-	image   *image.Image
-	user    image.User
-	id      string
-	state   state
-	runtime string // host directory of the guest and the wrappers
-	created time.Time
-	rebased bool // the container was created from another image than the one that it had
+	driver   *Driver
+	engine   *engine.Client
+	spec     sandbox.Spec
+	plan     *policy.Plan
+	image    *image.Image
+	user     image.User
+	id       string
+	state    state
+	runtime  string // host directory of the guest and the wrappers
+	created  time.Time
+	checkout checkout // protections of the volumes
+	rebased  bool     // the container was created from another image than the one that it had
 
 	spareMemory int64 // what a sandbox without a limit may take of the host's memory, in bytes; 0: the engine cannot limit it
 
@@ -83,7 +84,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	}
 	p.state = saved
 	p.id = p.state.ID
-	return p, nil
+	return p, p.protectVolumes(ctx)
 }
 
 func (d *Driver) imageName(spec sandbox.Spec) string {

@@ -91,6 +91,17 @@ func Mode(branch string) string {
 	return "branch"
 }
 
+// SandboxVolumes is Volumes for the sandbox of a branch, or with "" of the repository itself: the git directory of the shelf
+// and the branch's worktree are protected as those of the repository.
+func (r Repo) SandboxVolumes(branch string) []sandbox.Volume {
+	all := r.Volumes()
+	all[0].Git = strings.TrimPrefix(primary, Shelf+"/") + "/.git"
+	if branch != "" {
+		all[0].Project = strings.TrimPrefix(r.Dir(branch), Shelf+"/")
+	}
+	return all
+}
+
 // Volumes returns the volumes of its sandboxes.
 func (r Repo) Volumes() []sandbox.Volume {
 	labels := map[string]string{"agent-sandbox": "1", "agent-sandbox.repo-path": r.Path}

@@ -39,6 +39,23 @@ if origin=$(git -C "$host" config --get remote.origin.url) && [ -n "$origin" ]; 
     say "cannot fetch from origin: what the host has of it is used"
 fi
 
+# The hooks of the host run here: those of its git directory stand in the place of this one's, and the others in its checkout.
+hooks=$(git -C "$host" config --get core.hooksPath || true)
+case $hooks in
+"") git -C "$main" config --unset-all core.hooksPath || true ;;
+/* | ..* | */..*)
+  git -C "$main" config --unset-all core.hooksPath || true
+  say "the hooks in $hooks do not run: core.hooksPath leads out of the repository"
+  hooks=
+  ;;
+*) git -C "$main" config core.hooksPath "$hooks" ;;
+esac
+# Tools such as husky make their directory of hooks when they are installed, so it is not part of a commit.
+share_hooks() {
+  [ -n "$hooks" ] && [ -d "$host/$hooks" ] && [ ! -e "$tree/$hooks" ] || return 0
+  mkdir -p "$(dirname "$tree/$hooks")" && cp -R "$host/$hooks" "$tree/$hooks"
+}
+
 tree=$shelf/worktrees/$dir
 if [ -e "$tree/.git" ]; then
   is=$(git -C "$tree" symbolic-ref --quiet --short HEAD || git -C "$tree" rev-parse --short HEAD)
@@ -48,6 +65,7 @@ if [ -e "$tree/.git" ]; then
     exit 5
   }
   [ "$is" = "$branch" ] || say "the worktree has $is checked out"
+  share_hooks
   printf 'kept %s\n' "$tree"
   exit 0
 fi
@@ -74,4 +92,5 @@ else
   git -C "$main" worktree add -q --no-track -b "$branch" "$tree" "$from"
 fi
 printf '%s' "$branch" >"$main/.git/shelf-$dir"
+share_hooks
 printf 'made %s\n' "$tree"

@@ -25,7 +25,8 @@ func repoSpec(ctx context.Context, a *console.App, s *startedRepo) (sandbox.Spec
 	}
 	spec := sandbox.Spec{
 		Name: s.Container(s.flags.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env,
-		Layers: layers, Resident: true, Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes()},
+		Layers: layers, Resident: true,
+		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.SandboxVolumes(s.flags.Branch)},
 	}
 	if s.flags.Branch != "" {
 		spec.Dir = s.Dir(s.flags.Branch)
@@ -59,7 +60,7 @@ func isSameSpec(was, is sandbox.Spec) bool {
 
 // provision creates the worktree of a branch, in a separate sandbox from the same image and with the same policy.
 func provision(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
-	spec.Name, spec.Dir, spec.Resident = spec.Name+"-provision", "", false
+	spec.Name, spec.Dir, spec.Resident, spec.Volumes = spec.Name+"-provision", "", false, s.Volumes()
 	spec.Policy.Commands = map[string]sandbox.CommandRule{"git": "true"} // the script is ours
 	box, err := sandbox.Create(ctx, s.driver.Inner, spec)
 	if err != nil {
