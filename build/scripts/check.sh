@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What can be known without root, an engine, a cluster or a network beyond the module proxy: vet with all tags, the tests of
-# the packages that need no more, from Go's cache where nothing has changed, and lint of what changed.
+# What can be known without root, an engine, a cluster or a network beyond the module proxy: that everything compiles with
+# all tags, the tests of the packages that need no more, from Go's cache where nothing has changed, and lint of what changed,
+# which includes go vet.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -9,9 +10,11 @@ cd "$top"
 # shellcheck source=build/scripts/packages.sh
 source build/scripts/packages.sh
 
-say "go vet, with and without tags"
-go vet ./...
-go vet -tags kube,agent ./cmd/agent-sandbox/... ./internal/cli/...
+# From source: the go command would compile the clients of clusters and models, which no test here links.
+say "types of all packages and their tests, with and without tags"
+typecheck=$(tool typecheck ./typecheck)
+"$typecheck" ./...
+"$typecheck" -tags kube,agent,sdk ./cmd/agent-sandbox/... ./internal/cli/... ./internal/agent/broker
 say "tests of the packages that drive nothing"
 mapfile -t packages < <(pure_packages)
 go test -vet=off -timeout 10m "${packages[@]}"

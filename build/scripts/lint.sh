@@ -11,20 +11,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 use_go
 cd "$top"
 
-# tool NAME PACKAGE: builds a tool of build/tools once per version, outside the tree, and prints its path.
-tool() {
-  local key path
-  key=$(cat build/tools/go.mod build/tools/go.sum <(go version) | sha256sum | cut -c1-16)
-  path=$cache/$1-$key
-  if [[ ! -x $path ]]; then
-    say "building $1 (once)"
-    mkdir -p "$cache"
-    (cd build/tools && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$path.new" "$2")
-    mv "$path.new" "$path"
-  fi
-  printf '%s\n' "$path"
-}
-
 lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
 
 # changed_files are those of this module that a change is about.
@@ -43,14 +29,14 @@ if [[ ${1-} = changed ]]; then
 fi
 
 # What is built with tags only is in these.
-tagged=(./cmd/agent-sandbox/... ./internal/cli/...)
+tagged=(./cmd/agent-sandbox/... ./internal/cli/... ./internal/agent/broker)
 
 if [[ ${#packages[@]} -gt 0 ]]; then
   say "golangci-lint ${packages[*]}"
   "$lint" run "${packages[@]}"
-  if [[ ${packages[0]} = ./... ]] || printf '%s\n' "${packages[@]}" | grep -qE '^\./(cmd/agent-sandbox|internal/cli)(/|$)'; then
-    say "golangci-lint with the tags kube and agent"
-    "$lint" run --build-tags kube,agent "${tagged[@]}"
+  if [[ ${packages[0]} = ./... ]] || printf '%s\n' "${packages[@]}" | grep -qE '^\./(cmd/agent-sandbox|internal/cli|internal/agent/broker)(/|$)'; then
+    say "golangci-lint with the tags kube, agent and sdk"
+    "$lint" run --build-tags kube,agent,sdk "${tagged[@]}"
   fi
 fi
 
@@ -59,7 +45,7 @@ if [[ ${packages[*]-} = ./... ]]; then
   say "deadcode"
   deadcode=$(tool deadcode golang.org/x/tools/cmd/deadcode)
   # An example without output is documentation that compiles: no test runs it.
-  unreachable=$("$deadcode" -test -tags kube,agent -filter "$(go list -m)" ./... | sed '/_test\.go:.* func: Example/d')
+  unreachable=$("$deadcode" -test -tags kube,agent,sdk -filter "$(go list -m)" ./... | sed '/_test\.go:.* func: Example/d')
   [[ -z $unreachable ]] || {
     printf '%s\n' "$unreachable"
     die "unreachable functions" "call them or remove them"
@@ -67,8 +53,9 @@ if [[ ${packages[*]-} = ./... ]]; then
 fi
 
 # What runs in memory runs wherever Go does; its tests too.
-say "go vet for darwin"
-GOOS=darwin CGO_ENABLED=0 go vet ./memory/... ./internal/memory/... ./backend/virtual/...
+say "types for darwin"
+typecheck=$(tool typecheck ./typecheck)
+GOOS=darwin "$typecheck" ./memory/... ./internal/memory/... ./backend/virtual/...
 
 if command -v shellcheck >/dev/null; then
   say "shellcheck"

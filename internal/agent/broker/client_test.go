@@ -1,3 +1,7 @@
+//go:build sdk
+
+// What reads answers as the makers' own SDKs do, which take minutes to compile.
+
 package broker_test
 
 import (
@@ -5,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,6 +20,7 @@ import (
 	openairesponses "github.com/openai/openai-go/v3/responses"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
 // heard is an answer as the makers' own SDK understands it.
@@ -184,4 +190,142 @@ func hearResponses(t *testing.T, resp *http.Response, isStream bool) (h heard) {
 	}
 	h.in, h.cache, h.out = r.Usage.InputTokens, r.Usage.InputTokensDetails.CachedTokens, r.Usage.OutputTokens
 	return h
+}
+
+func Test_Answers_Of_Every_Kind_Arrive(t *testing.T) {
+	t.Parallel()
+	one := toolCall{"call_1", "Bash", `{"command":"echo \"ä\""}`}
+	two := toolCall{"call_2", "Bash", `{"command":"ls"}`}
+	rows := map[string]answer{
+		"a text":                        {text: "Hello, Wörld \n", stop: "stop"},
+		"a thought and a text":          {thought: "hmm", text: "Yes.", stop: "stop"},
+		"a call":                        {calls: []toolCall{one}, stop: "tool_calls"},
+		"a text and two calls at once":  {thought: "so", text: "I will.", calls: []toolCall{one, two}, stop: "tool_calls"},
+		"a text that is cut at a limit": {text: "Once upon", stop: "length"},
+	}
+	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
+		for name, said := range rows {
+			for _, streamed := range []bool{true, false} {
+				if !streamed && api == to {
+					continue // is passed on as it is
+				}
+				t.Run(fmt.Sprintf("%s, streamed %v", name, streamed), func(t *testing.T) {
+					b := newBed(t, to, stream(events(to, said)...))
+					resp := b.post(t.Context(), t, path(api), question(api, streamed))
+					defer resp.Body.Close()
+					h := hear(t, api, resp)
+					for i := range h.calls { // a request is JSON, and nobody promises its spaces
+						h.calls[i].arguments = strings.ReplaceAll(h.calls[i].arguments, `\u00e4`, "ä")
+					}
+					if h.err != nil || h.text != said.text || h.thought != said.thought || !reflect.DeepEqual(h.calls, said.calls) || h.stop != said.stop {
+						t.Errorf("got %+v\nwant %+v", h, said)
+					}
+					if h.out != 20 || h.in != 100 || h.cache != 40 {
+						t.Errorf("the agent was told %d tokens, %d of them cached, and %d", h.in, h.cache, h.out)
+					}
+					checkBooked(t, b, to)
+				})
+			}
+		}
+	})
+}
+
+// checkBooked checks that what the server told is in the books.
+func checkBooked(t *testing.T, b *bed, to connector.Protocol) {
+	t.Helper()
+	want := event.Usage{Input: 60, CacheRead: 40, Output: 20, Reasoning: 5}
+	if to == connector.Anthropic {
+		want.Reasoning = 0 // is not told
+	}
+	e := b.entry(t)
+	if e.Usage != want || e.Estimated || e.CostUSD == nil || *e.CostUSD != 120 || e.Code != "" || e.Err != nil || e.Status != http.StatusOK ||
+		e.Asked != "asked-model" || e.Connector != "deepseek.v3" || e.API == "" || e.Duration <= 0 {
+		t.Errorf("the entry is %+v", e)
+	}
+	if u := b.broker.Usage(); len(u) != 1 || u[0].Model != "real-model" || u[0].Usage != want || u[0].CostUSD == nil || *u[0].CostUSD != 120 || b.broker.CostUSD() != 120 {
+		t.Errorf("the books say %+v", u)
+	}
+}
+
+func Test_Unreported_Usage_Is_Estimated(t *testing.T) {
+	t.Parallel()
+	for _, api := range protocols() {
+		list := events(connector.OpenAI, answer{text: strings.Repeat("x", 400), stop: "stop"})
+		b := newBed(t, connector.OpenAI, stream(append(list[:len(list)-2], "data: [DONE]")...))
+		resp := b.post(t.Context(), t, path(api), question(api, true))
+		h := hear(t, api, resp)
+		_ = resp.Body.Close()
+		if e := b.entry(t); h.err != nil || h.stop != "stop" || !e.Estimated || e.Usage.Output != 100 || e.Usage.Input < 5 || e.Usage.Input > 100 || e.Code != "" {
+			t.Errorf("%s: %+v, booked %+v", api, h, e)
+		}
+	}
+}
+
+func Test_A_Chat_With_Results_And_Images_Is_Translated(t *testing.T) {
+	t.Parallel()
+	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
+		b := newBed(t, to, stream(events(to, answer{text: "Done.", stop: "stop"})...))
+		resp := b.post(t.Context(), t, path(api), history(api))
+		defer resp.Body.Close()
+		if h := hear(t, api, resp); h.text != "Done." || h.err != nil {
+			t.Errorf("got %+v", h)
+		}
+		sent := b.last(t)
+		checkKey(t, sent, to)
+		if want := map[connector.Protocol]string{connector.Anthropic: "/v1/messages", connector.Responses: "/v1/responses", connector.OpenAI: "/v1/chat/completions"}[to]; sent.path != want {
+			t.Errorf("it went to %s", sent.path)
+		}
+		if api != to && !sameJSON(t, sent.body, []byte(written(to))) {
+			t.Errorf("the server got\n%s\nwant\n%s", sent.body, written(to))
+		}
+	})
+}
+
+// history is a chat with two calls at once, their results, and an image, in the words of each API.
+func history(api connector.Protocol) string {
+	body := map[connector.Protocol]string{
+		connector.Anthropic: `"max_tokens":500,"system":"be brief","messages":[
+{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]},
+{"role":"assistant","content":[{"type":"text","text":"I will."},{"type":"tool_use","id":"call_1","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"call_2","name":"Bash","input":{}}]},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"a.txt"}]},{"type":"tool_result","tool_use_id":"call_2","content":"b.txt"},{"type":"text","text":"go on"}]}],
+"tools":[{"name":"Bash","input_schema":{"type":"object"}}],"tool_choice":{"type":"tool","name":"Bash"}`,
+		connector.Responses: `"max_output_tokens":500,"input":[{"role":"developer","content":"be brief"},
+{"role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,iVBO"}]},
+{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I will."}]},
+{"type":"function_call","call_id":"call_1","name":"Bash","arguments":"{\"command\":\"ls\"}"},{"type":"function_call","call_id":"call_2","name":"Bash","arguments":"{}"},
+{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"a.txt"}]},{"type":"function_call_output","call_id":"call_2","output":"b.txt"},
+{"role":"user","content":[{"type":"input_text","text":"go on"}]}],
+"tools":[{"type":"function","name":"Bash","parameters":{"type":"object"}}],"tool_choice":{"type":"function","name":"Bash"}`,
+		connector.OpenAI: `"max_completion_tokens":500,"messages":[{"role":"developer","content":"be brief"},
+{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}}]},
+{"role":"assistant","content":"I will.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"ls\"}"}},{"id":"call_2","type":"function","function":{"name":"Bash","arguments":"{}"}}]},
+{"role":"tool","tool_call_id":"call_1","content":[{"type":"text","text":"a.txt"}]},{"role":"tool","tool_call_id":"call_2","content":"b.txt"},
+{"role":"user","content":"go on"}],"tools":[{"type":"function","function":{"name":"Bash","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"Bash"}}`,
+	}[api]
+	return `{"model":"asked-model","stream":true,` + body + "}"
+}
+
+// written is that chat as a server of each protocol must get it, whoever asks.
+func written(to connector.Protocol) string {
+	return map[connector.Protocol]string{
+		connector.Anthropic: `{"model":"real-model","max_tokens":500,"stream":true,"system":[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}],"messages":[
+{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]},
+{"role":"assistant","content":[{"type":"text","text":"I will."},{"type":"tool_use","id":"call_1","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"call_2","name":"Bash","input":{}}]},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"a.txt"}],"is_error":false},{"type":"tool_result","tool_use_id":"call_2","content":[{"type":"text","text":"b.txt"}],"is_error":false},
+{"type":"text","text":"go on","cache_control":{"type":"ephemeral"}}]}],"tools":[{"name":"Bash","description":"","input_schema":{"type":"object"}}],"tool_choice":{"type":"tool","name":"Bash"}}`,
+		connector.Responses: `{"model":"real-model","max_output_tokens":500,"stream":true,"store":false,"instructions":"be brief","input":[
+{"type":"message","role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,iVBO","detail":"auto"}]},
+{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I will."}]},
+{"type":"function_call","call_id":"call_1","name":"Bash","arguments":"{\"command\":\"ls\"}"},{"type":"function_call","call_id":"call_2","name":"Bash","arguments":"{}"},
+{"type":"function_call_output","call_id":"call_1","output":"a.txt"},{"type":"function_call_output","call_id":"call_2","output":"b.txt"},
+{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}],
+"tools":[{"type":"function","name":"Bash","description":"","parameters":{"type":"object"},"strict":false}],"tool_choice":{"type":"function","name":"Bash"}}`,
+		connector.OpenAI: `{"model":"real-model","max_tokens":500,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"be brief"},
+{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}}]},
+{"role":"assistant","content":"I will.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"ls\"}"}},{"id":"call_2","type":"function","function":{"name":"Bash","arguments":"{}"}}]},
+{"role":"tool","tool_call_id":"call_1","content":"a.txt"},{"role":"tool","tool_call_id":"call_2","content":"b.txt"},{"role":"user","content":"go on"}],
+"tools":[{"type":"function","function":{"name":"Bash","description":"","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"Bash"}}}`,
+	}[to]
 }
