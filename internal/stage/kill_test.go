@@ -51,8 +51,8 @@ func Test_Apply_Survives_Being_Killed_At_Any_Moment(t *testing.T) {
 		t.Run(fmt.Sprintf("as a copy %t", copied), func(t *testing.T) {
 			t.Parallel()
 			kills, pending := 0, 0
-			for round := 0; round < rounds.Of(8) || kills < rounds.Of(16) || pending < rounds.Of(6); round++ {
-				if round > rounds.Of(100) {
+			for round := 0; round < rounds.Of(3) || kills < rounds.Of(6) || pending < rounds.Of(2); round++ {
+				if round > rounds.Of(60) {
 					t.Fatalf("only %d kills, %d between the first change and the last, in %d rounds", kills, pending, round)
 				}
 				k, p := killRound(t, copied)

@@ -95,7 +95,7 @@ func run(k *kernel, m *memory, r *rand.Rand, length int) error {
 }
 
 // seeds is the number of random sequences that are compared with the kernel.
-const seeds = 12
+const seeds = 6
 
 func Test_Random_Operations_Behave_As_In_The_Kernel(t *testing.T) {
 	for round := range rounds.Of(seeds) {

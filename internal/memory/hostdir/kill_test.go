@@ -135,7 +135,7 @@ func Test_Apply_Survives_Being_Killed_At_Any_Moment(t *testing.T) {
 	t.Parallel()
 	kills, pending := 0, 0
 	_, _, longest := killRound(t, time.Hour) // it ends by itself
-	for round := 0; kills < rounds.Of(12) || pending < rounds.Of(4); round++ {
+	for round := 0; kills < rounds.Of(6) || pending < rounds.Of(2); round++ {
 		if round > rounds.Of(200) {
 			t.Fatalf("only %d kills, %d in the middle", kills, pending)
 		}

@@ -205,7 +205,7 @@ func Test_A_Killed_Writer_Leaves_The_Last_Commit(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 5)) //nolint:gosec // The same pauses each time.
 	said := 0
-	for round := range rounds.Of(20) {
+	for round := range rounds.Of(10) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test_Main_Committer$")
 		cmd.Env = append(os.Environ(), "COMMIT_INTO="+dir)
 		out, err := cmd.StdoutPipe()

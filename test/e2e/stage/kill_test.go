@@ -94,7 +94,7 @@ func Test_A_Kill_At_Any_Moment_Of_A_Start_Leaves_Nothing(t *testing.T) {
 	users(t, func(p *place) {
 		p.sh(`for i in {1..50}; do echo $i >$i; done`)
 		before := p.sh(listing)
-		for range rounds.Of(15) {
+		for range rounds.Of(6) {
 			cmd := p.prepare(p.command, "exec", "--stage", "--", "/bin/sh", "-c", "echo x >1; rm 2; sleep 600")
 			if err := cmd.Start(); err != nil {
 				p.Fatal(err)
@@ -133,7 +133,7 @@ func Test_Apply_Killed_At_Any_Moment_Is_Finished_By_The_Next(t *testing.T) {
 		p.sh(`cp -a . ../twin; cd ../twin; ` + killWork)
 		want := p.sh(`cd ../twin; ` + listing)
 		kills := 0
-		for round := 0; kills < rounds.Of(5); round++ {
+		for round := 0; kills < rounds.Of(3); round++ {
 			if round == rounds.Of(60) {
 				p.Fatalf("only %d kills in %d rounds", kills, round)
 			}
