@@ -12,8 +12,15 @@ engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|pe
 # What asks the kernel of this machine for much: namespaces, mounts, filters, processes.
 machine='^(backend/(bwrap|kube)(/|$)|internal/(guest|guard|stage|seccomp|firewall)(/|$)|internal/agent/hook(/|$)|test/programs)'
 
-# What compares programs in memory with real ones, but not under the race detector.
+# Programs in memory, which are compared with the real ones, without the race detector. What each does alone is done in one
+# goroutine, which test/e2e/house checks, so that the detector would see nothing in their tests.
 compared='^internal/memory/coreutils(/|$)'
+# But those that start goroutines have them, and the package that runs all of them in pipelines, many at once.
+compared_and_raced='^internal/memory/coreutils(/(find|text))?$'
+# What reads answers with the makers' SDKs is built with the tag sdk and runs without the detector: they take minutes to
+# compile, with it even more.
+sdk_packages=(./internal/agent/broker)
+sdk_tests='^Test_(Answers_Of_Every_Kind_Arrive|Unreported_Usage_Is_Estimated|A_Chat_With_Results_And_Images_Is_Translated)$'
 
 # The packages that have tests, by what they need.
 listed_packages() { go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed "/^\$/d; s|^$module/||"; }
@@ -23,3 +30,4 @@ engine_packages() { listed_packages | grep -E "$engine" | sed "s|^|$module/|"; }
 machine_packages() { listed_packages | grep -E "$machine" | sed "s|^|$module/|"; }
 pure_packages() { listed_packages | grep -vE "$machine|$engine" | awk -v d="$driving" -v u="$undriving" '$0 !~ d || $0 ~ u' | sed "s|^|$module/|"; }
 compared_packages() { listed_packages | grep -E "$compared" | sed "s|^|$module/|"; }
+raced_packages() { pure_packages | sed "s|^$module/||" | awk -v c="$compared" -v r="$compared_and_raced" '$0 !~ c || $0 ~ r' | sed "s|^|$module/|"; }
