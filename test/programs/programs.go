@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -56,8 +57,14 @@ var sources = map[string]source{
 	Guest:            {pkg: "./cmd/sandbox-guest"},
 }
 
-// unusedFor is the time after which an unused program is removed from the cache.
-const unusedFor = 3 * 24 * time.Hour
+const (
+	// unusedFor is the time after which what a checkout has built, and a program that no test asks for, are removed.
+	unusedFor = 3 * 24 * time.Hour
+	// stored is how many programs the cache has at most, in addition to those that tests may be running.
+	stored = 24
+	// running is the time for which tests may run a program that they have asked for.
+	running = 2 * time.Hour
+)
 
 // Path returns the absolute path of a program. Other tests use the same file, and other users may not reach it: a test that
 // runs it as another user, or lets an attack near it, calls [Install] for a copy.
@@ -144,6 +151,10 @@ func newBuilder() (*builder, error) {
 	b := &builder{top: top, cache: filepath.Join(cache, "agent-sandbox", "programs")}
 	b.own = filepath.Join(b.cache, "checkout-"+hex.EncodeToString(sum[:4]))
 	if err := os.MkdirAll(b.own, 0o755); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	if err := os.Chtimes(b.own, now, now); err != nil { // it is used
 		return nil, err
 	}
 	if b.lock, err = os.OpenFile(filepath.Join(b.own, ".lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -276,17 +287,30 @@ func (b *builder) build(ctx context.Context, out, name, dir string, args ...stri
 	return path, copyProgram(out, path)
 }
 
-// removeUnused removes programs that no test has asked for in a while.
+// removeUnused removes the programs that tests have not asked for in a while, all but the newest ones, and what checkouts
+// have built that are no longer used.
 func (b *builder) removeUnused(now time.Time) error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {
 		return err
 	}
+	var found []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < unusedFor || strings.HasPrefix(e.Name(), "checkout-") {
+		if info, err := e.Info(); err == nil { // another builder may have removed it
+			found = append(found, info)
+		}
+	}
+	slices.SortFunc(found, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	programs := 0
+	for _, info := range found {
+		age, isCheckout := now.Sub(info.ModTime()), strings.HasPrefix(info.Name(), "checkout-")
+		if !isCheckout {
+			programs++
+		}
+		if age < unusedFor && (isCheckout || age < running || programs <= stored) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(b.cache, e.Name())); err != nil {
+		if err := os.RemoveAll(filepath.Join(b.cache, info.Name())); err != nil {
 			return err
 		}
 	}
