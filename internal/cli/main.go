@@ -27,5 +27,5 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 
 // Commands returns the root command with all others, for programs that describe them. Running it prints nothing.
 func Commands() *cobra.Command {
-	return newRoot(console.New(nil, sandbox.Stdio{Stdout: io.Discard, Stderr: io.Discard}))
+	return newTree(console.New(nil, sandbox.Stdio{Stdout: io.Discard, Stderr: io.Discard}))
 }

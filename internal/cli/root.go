@@ -10,8 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/run"
 )
 
-func newRoot(a *console.App) *cobra.Command {
+// newTree returns the root command with all others.
+func newTree(a *console.App) *cobra.Command {
 	root := run.NewExecLike(a, "agent-sandbox")
+	configure(root, a)
 	root.Short = "run commands of coding agents in isolation"
 	root.Long = `A command can write to the current directory only; secrets, sockets and the network are out of
 reach, unless a policy allows them.`
@@ -19,13 +21,7 @@ reach, unless a policy allows them.`
 agent-sandbox exec --allow example.com curl https://example.com`
 	root.Use = "agent-sandbox [flags] -- COMMAND [ARG...]"
 	root.SuggestionsMinimumDistance = 2
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(newHelp())
 	root.Flags().BoolP("version", "v", false, "print the version")
-	root.SetOut(a.Out)
-	root.SetErr(a.Stdio.Stderr)
-	root.SetFlagErrorFunc(console.FlagError)
 	all := families(a)
 	for _, f := range all {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title})
@@ -37,6 +33,7 @@ agent-sandbox exec --allow example.com curl https://example.com`
 		}
 	}
 	root.AddCommand(persistent.NewKeeper(a))
+	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if cmd == root {
 			printRootHelp(a.Out, root, all)
@@ -45,6 +42,25 @@ agent-sandbox exec --allow example.com curl https://example.com`
 		console.PrintHelp(a.Out, cmd)
 	})
 	return root
+}
+
+// newExecTree returns a root command that has only exec.
+func newExecTree(a *console.App) *cobra.Command {
+	root := &cobra.Command{Use: "agent-sandbox"}
+	configure(root, a)
+	root.AddCommand(run.NewExec(a))
+	root.SetHelpCommand(newHelp())
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { console.PrintHelp(a.Out, cmd) })
+	return root
+}
+
+// configure sets what does not depend on the commands that a root command has.
+func configure(root *cobra.Command, a *console.App) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetOut(a.Out)
+	root.SetErr(a.Stdio.Stderr)
+	root.SetFlagErrorFunc(console.FlagError)
 }
 
 // newHelp makes "agent-sandbox help exec" mean "agent-sandbox exec --help".

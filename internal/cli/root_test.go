@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -12,7 +14,7 @@ import (
 func Test_Root_Help_Names_Every_Command_On_One_Screen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	root := newRoot(console.New(nil, sandbox.Stdio{Stdout: &out, Stderr: &out}))
+	root := newTree(console.New(nil, sandbox.Stdio{Stdout: &out, Stderr: &out}))
 	root.SetArgs([]string{"--help"})
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
@@ -44,11 +46,30 @@ func Test_Root_Help_Names_Every_Command_On_One_Screen(t *testing.T) {
 func Test_Subcommands_Are_Reached_By_Their_Names(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	root := newRoot(console.New(nil, sandbox.Stdio{Stdout: &out, Stderr: &out}))
+	root := newTree(console.New(nil, sandbox.Stdio{Stdout: &out, Stderr: &out}))
 	for _, path := range []string{"stage diff", "stage apply", "stage discard", "diff", "apply", "discard", "keep", "agent run", "skill list"} {
 		found, rest, err := root.Find(strings.Fields(path))
 		if err != nil || len(rest) > 0 || !strings.HasSuffix(found.CommandPath(), path) {
 			t.Errorf("%q finds %q, %v", path, found.CommandPath(), err)
+		}
+	}
+}
+
+func Test_Exec_Without_The_Other_Commands_Prints_The_Same(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"exec --help", "exec", "exec --unknown", "exec --limit", "exec --dry-run --stage true"} {
+		texts := map[string]bool{}
+		for _, tree := range []func(*console.App) *cobra.Command{newTree, newExecTree} {
+			var out bytes.Buffer
+			root := tree(console.New(nil, sandbox.Stdio{Stdout: &out, Stderr: &out}))
+			root.SetArgs(strings.Fields(line))
+			if err := root.Execute(); err != nil {
+				out.WriteString(err.Error())
+			}
+			texts[out.String()] = true
+		}
+		if len(texts) != 1 {
+			t.Errorf("%q prints different texts: %v", line, texts)
 		}
 	}
 }

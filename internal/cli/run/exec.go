@@ -101,7 +101,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 
 // Exec runs a command and returns its exit status.
 func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) error {
-	relay, ctx := console.StartRelay(ctx, a.HasControllingTerminal(), a.Err.Say)
+	relay, ctx := console.BeginRelay(ctx, a.HasControllingTerminal(), a.Err.Say)
 	var code int
 	var err error
 	if f.in != "" {
@@ -109,7 +109,11 @@ func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) erro
 	} else {
 		code, err = executeNew(ctx, a, f, args, relay)
 	}
-	if sig := relay.Stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
+	stop := relay.End
+	if err != nil { // what is printed then can be all that this process does for a while
+		stop = relay.Stop
+	}
+	if sig := stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
 		code, err = 128+int(sig), nil
 		a.Err.Say("killed after " + sig.String())
 	}
@@ -198,6 +202,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 
 // startCommand runs cmd, forwards signals to it and waits.
 func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay) (*sandbox.Result, error) {
+	relay.AwaitReady()
 	begin := time.Now()
 	run, err := box.Start(ctx, cmd, stdio)
 	if err != nil {

@@ -96,6 +96,7 @@ func startOnTerminal(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd,
 	if terminal == nil {
 		return startCommand(ctx, box, cmd, stdio, relay)
 	}
+	relay.AwaitReady() // a signal that ended this process would leave the terminal raw
 	old, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
 		return nil, err
