@@ -18,7 +18,7 @@ import (
 type Guard struct {
 	o        Options
 	listener *Listener
-	rules    *ruleset
+	rules    *ruleset // made by Serve, while the sandbox is being built
 	sweep    *sweeper // used by Serve alone
 	callers  *callers // and these
 	view     *view
@@ -57,11 +57,7 @@ type Event struct {
 
 // New makes a guard that is ready to serve a listener.
 func New(o Options) *Guard {
-	g := &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names), callers: newCallers()}
-	if o.First != nil {
-		g.view = newView(o.First, g.rules)
-	}
-	return g
+	return &Guard{o: o, standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names), callers: newCallers()}
 }
 
 // Program returns the seccomp program for the guard's commands on this architecture.
@@ -85,6 +81,10 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	g.listener, g.events = l, events
 	runtime.LockOSThread() // never unlocked: the thread has an umask of its own, and ends with the goroutine
 	g.separateUmask()
+	g.rules = newRuleset(g.o.Rules)
+	if g.o.First != nil {
+		g.view = newView(g.o.First, g.rules)
+	}
 	var fds []unix.PollFd
 	asked := int32(l.file.Fd())
 	for !g.ended {
@@ -105,7 +105,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 			continue // the names are due
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
-			if n, ok, err := l.receive(); err == nil && ok {
+			if n, ok, err := l.receiveReady(); err == nil && ok {
 				g.answer(n)
 			}
 		} else if fds[0].Revents != 0 {

@@ -57,13 +57,23 @@ func listen(install func(flags uintptr) (int, error)) (*Listener, error) {
 	return l, nil
 }
 
-// receive takes one notification; ok is false when its caller is gone already.
+// receive waits for one notification; ok is false when its caller is gone already.
 func (l *Listener) receive() (n notification, ok bool, err error) {
-	err = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
+	ok, err = received(l.wait(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)))
+	return n, ok, err
+}
+
+// receiveReady is receive after poll(2) has said that there is one.
+func (l *Listener) receiveReady() (n notification, ok bool, err error) {
+	ok, err = received(l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)))
+	return n, ok, err
+}
+
+func received(err error) (ok bool, _ error) {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
-		return n, false, nil
+		return false, nil
 	}
-	return n, err == nil, err
+	return err == nil, err
 }
 
 // valid reports whether the caller still waits, and so whether what was read
@@ -90,7 +100,18 @@ func (l *Listener) send(r response) {
 	_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
+// ioctl is for requests that do not wait. The runtime does not hear of the call, so the thread does not give its
+// processor away and fetch another one.
 func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, l.file.Fd(), request, uintptr(arg))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// wait is ioctl for requests that can wait.
+func (l *Listener) wait(request uintptr, arg unsafe.Pointer) error {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, l.file.Fd(), request, uintptr(arg))
 	if errno != 0 {
 		return errno

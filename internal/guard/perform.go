@@ -97,7 +97,7 @@ func (l *Listener) give(id uint64, fd, flags int) error {
 		id                            uint64
 		flags, srcfd, newfd, newflags uint32
 	}{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, srcfd: uint32(fd), newflags: uint32(flags)}
-	err := uninterrupted(func() error { return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request)) })
+	err := uninterrupted(func() error { return l.wait(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request)) })
 	if err != nil {
 		return errnoOf(err)
 	}

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ const stillAtWork = 2 * time.Second
 type sweeper struct {
 	places []place
 	links  bool            // whether a guarded name exists already: a symbolic link
-	names  map[string]bool // the paths of places as commands see them
+	first  []place         // the places as commands see them
+	names  map[string]bool // their paths; nil: not made yet
 	denied map[string]bool // those of names that were refused in this run: commands choose how many others there are
 	since  time.Time       // names that appear from then on can be the sandbox's; zero: none can
 	last   time.Time       // when a call was last let through
@@ -38,22 +40,44 @@ type sweeper struct {
 type place struct{ dir, name string }
 
 func newSweeper(names []Name) *sweeper {
-	s := &sweeper{names: map[string]bool{}, denied: map[string]bool{}}
+	s := &sweeper{denied: map[string]bool{}, places: make([]place, 0, len(names))}
+	dir, at := Path(""), -1 // most names follow others of their directory
 	for _, n := range names {
-		switch {
-		case n.Name == "*":
-		case exists(string(n.Dir + "/" + n.Name)):
-			s.links = true
-		default:
-			s.places = append(s.places, place{string(n.Dir), string(n.Name)})
-			s.names[string(n.Dir+"/"+n.Name)] = true
+		if n.Name == "*" {
+			continue
 		}
+		if n.Dir != dir {
+			_ = unix.Close(at)
+			dir, at = n.Dir, openDir(string(n.Dir))
+		}
+		if at >= 0 && existsAt(at, string(n.Name)) {
+			s.links = true
+			continue
+		}
+		s.places = append(s.places, place{string(n.Dir), string(n.Name)})
 	}
+	_ = unix.Close(at)
+	s.first = slices.Clone(s.places)
 	return s
+}
+
+// openDir returns a descriptor of a directory to look in; -1: there is none, or none that this process can search.
+func openDir(path string) int {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
 }
 
 // refused records that an entry was refused.
 func (s *sweeper) refused(path string) {
+	if s.names == nil {
+		s.names = make(map[string]bool, len(s.first))
+		for _, p := range s.first {
+			s.names[p.dir+"/"+p.name] = true
+		}
+	}
 	if s.names[path] {
 		s.denied[path] = true
 	}
@@ -192,8 +216,3 @@ const clockTick = 10 * time.Millisecond
 
 // changed returns the time of the last change of an entry's inode, also by a rename.
 func changed(st unix.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
-
-func exists(path string) bool {
-	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil
-}
