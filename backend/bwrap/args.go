@@ -36,6 +36,7 @@ type invocationOptions struct {
 	dir     string       // in which the command starts
 	files   []proxy.File // mounted over those of the host
 	seccomp []byte       // the filter's program
+	filter  *os.File     // from which bubblewrap reads the filter's program; nil: seccomp has it
 	first   int          // the number of the first descriptor
 	pinned  bool         // open paths before the start where bubblewrap supports it
 }
@@ -58,7 +59,11 @@ func newInvocation(plan *policy.Plan, o invocationOptions) (*invocation, error) 
 		v.add("--remount-ro", p)
 	}
 	v.add("--remount-ro", "/run", "--chdir", o.dir)
-	v.add("--seccomp", v.input(o.seccomp))
+	if o.filter != nil {
+		v.add("--seccomp", v.descriptor(nil, o.filter))
+	} else {
+		v.add("--seccomp", v.input(o.seccomp))
+	}
 	return v, nil
 }
 

@@ -100,16 +100,18 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 // start forks bubblewrap from a thread that carries the guard's program.
 func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio) error {
 	i := p.instance
-	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	filter, send, err := blockingPipe()
 	if err != nil {
 		return err
 	}
+	defer send.Close()
 	const first = 3
 	// A pinned descriptor refers to the workspace itself, not to a stage's view.
 	v, err := newInvocation(plan, invocationOptions{
-		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), files: p.network.files(), seccomp: deny.Bytes(), first: first, pinned: p.staged == nil,
+		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
 	})
 	if err != nil {
+		_ = filter.Close()
 		return err
 	}
 	files, err := v.open()
@@ -163,7 +165,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	p.mounts = openMountTable()
-	if err := p.fork(ctx, c); err != nil {
+	if err := p.fork(ctx, c, func() error { return sendFilter(send, plan) }); err != nil {
 		i.remove(p)
 		p.abandon()
 		return startError(err)
@@ -198,9 +200,20 @@ func ignoreJobSignals(c *exec.Cmd) {
 	c.Path = "/bin/sh"
 }
 
+// sendFilter writes the program of the commands' system call filter, all of it or nothing. Bubblewrap reads up to the pipe's
+// end, and does not execute the command without a program.
+func sendFilter(pipe *os.File, plan *policy.Plan) error {
+	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	if err == nil {
+		_, err = pipe.Write(deny.Bytes())
+	}
+	return errors.Join(err, pipe.Close())
+}
+
 // fork starts c on a thread of its own, which has the guard's seccomp program. The thread lives until c
 // has been waited for: the kernel kills bubblewrap with the thread that has started it (PR_SET_PDEATHSIG in prctl(2)).
-func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
+// Meanwhile it calls prepare, which makes what bubblewrap needs later.
+func (p *process) fork(ctx context.Context, c *exec.Cmd, prepare func() error) error {
 	program, err := p.guard.Program()
 	if err != nil {
 		return err
@@ -237,7 +250,13 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 			started <- err
 		}
 	}()
-	return <-started
+	unprepared := prepare()
+	err = <-started
+	if err == nil && unprepared != nil {
+		p.fail(sandbox.Errorf(sandbox.Unavailable, "the system call filter: %w", unprepared))
+		p.kill()
+	}
+	return err
 }
 
 func startError(err error) error {
