@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	trivial = "a Go program that does nothing"
-	version = "`agent-sandbox --version`"
-	dryRun  = "`agent-sandbox exec --dry-run -- true`"
-	minimal = "minimal bwrap"
-	loaded  = "`bwrap --version`"
-	unshare = "bwrap, namespaces and a read-only /"
-	base    = "the same, /dev, /proc and /run"
-	planned = "the same, the policy's mounts"
-	earlier = "`exec -- true` of the program before"
+	trivial    = "a Go program that does nothing"
+	version    = "`agent-sandbox --version`"
+	dryRun     = "`agent-sandbox exec --dry-run -- true`"
+	minimal    = "minimal bwrap"
+	loaded     = "`bwrap --version`"
+	unshare    = "bwrap, namespaces and a read-only /"
+	base       = "the same, /dev, /proc and /run"
+	planned    = "the same, the policy's mounts"
+	earlier    = "`exec -- true` of the program before"
+	earlierDry = "`exec --dry-run -- true` of the program before"
 )
 
 // nothing is the flag with which this program ends at once: the start of a trivial Go program.
@@ -158,8 +159,11 @@ func (s *stage) reportPhases(ctx context.Context, rounds int, before string) err
 		if err := errors.Join(os.MkdirAll(filepath.Dir(old), 0o755), copyProgram(before, old)); err != nil {
 			return err
 		}
-		cases = append(cases, &contender{name: earlier, args: []string{old, "exec", "--", "/bin/true"}, against: minimal})
-		names = append(names, earlier)
+		cases = append(cases,
+			&contender{name: earlier, args: []string{old, "exec", "--", "/bin/true"}, against: minimal},
+			&contender{name: earlierDry, args: []string{old, "exec", "--dry-run", "--", "/bin/true"}, against: version},
+		)
+		names = append(names, earlier, earlierDry)
 	}
 	if err := measure(ctx, s, cases, rounds); err != nil {
 		return err
