@@ -66,9 +66,9 @@ func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr
 	}
 	defer e.close()
 	g.observeEntry(opBind, 0, e)
-	unlock, err := g.lockPart(e)
+	unlock, err := g.lockPart(opBind, e)
 	if err != nil {
-		return g.deny(opBind, e.String(), unix.EROFS)
+		return err
 	}
 	defer unlock()
 	if err := g.decideEntry(opBind, e); err != nil {

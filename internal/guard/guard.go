@@ -16,22 +16,23 @@ import (
 // Guard answers the system calls that its program reports, from the first until the last
 // process that carries the program is gone. See docs/design/guard.md.
 type Guard struct {
-	o        Options
-	listener *Listener
-	rules    *ruleset // made by Serve, while the sandbox is being built
-	sweep    *sweeper // used by Serve alone
-	callers  *callers // and these
-	view     *view
-	calls    sync.WaitGroup // connects under way
-	sockets  sockets        // and the sockets that they use
-	bound    boundNames     // paths of sockets; used by Serve alone
-	fifos    fifos          // that targets wait to open
-	ownFS    bool           // threads that perform calls have an umask of their own
-	umask    uint32         // of this process, when they have not
-	refusals []Refusal      // of the call that Serve decides about
-	standing bool           // Standing has returned true; used by Serve alone
-	events   []Event        // that Serve watches
-	ended    bool           // Serve is to end
+	o         Options
+	listener  *Listener
+	rules     *ruleset // made by Serve, while the sandbox is being built
+	sweep     *sweeper // used by Serve alone
+	callers   *callers // and these
+	view      *view
+	calls     sync.WaitGroup // connects under way
+	sockets   sockets        // and the sockets that they use
+	bound     boundNames     // paths of sockets; used by Serve alone
+	postponed postponed      // calls that wait for a lock; used by Serve alone
+	fifos     fifos          // that targets wait to open
+	ownFS     bool           // threads that perform calls have an umask of their own
+	umask     uint32         // of this process, when they have not
+	refusals  []Refusal      // of the call that Serve decides about
+	standing  bool           // Standing has returned true; used by Serve alone
+	events    []Event        // that Serve watches
+	ended     bool           // Serve is to end
 }
 
 // Options are a guard's rules and the functions that it calls.
@@ -88,6 +89,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	var fds []unix.PollFd
 	asked := int32(l.file.Fd())
 	for !g.ended {
+		g.retry()
 		if g.sweep.isDue() { // also while calls keep coming
 			g.inspect()
 		}
@@ -95,14 +97,14 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 		for _, e := range g.events {
 			fds = append(fds, unix.PollFd{Fd: int32(e.FD), Events: unix.POLLIN})
 		}
-		n, err := unix.Poll(fds, g.sweep.wait())
+		n, err := unix.Poll(fds, g.wait())
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return
 		case n == 0:
-			continue // the names are due
+			continue // the names are due, or a call that waits
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
 			if n, ok, err := l.receiveReady(); err == nil && ok {
@@ -135,6 +137,15 @@ func (g *Guard) Close() {
 	g.callers.close()
 	g.view.close()
 	_ = g.listener.Close() // last: connects under way answer through it
+}
+
+// wait is the time-out for poll(2).
+func (g *Guard) wait() int {
+	names, calls := g.sweep.wait(), g.postponed.wait()
+	if names < 0 || calls >= 0 && calls < names {
+		return calls
+	}
+	return names
 }
 
 // answer decides one call.
@@ -173,6 +184,12 @@ func (g *Guard) answer(n notification) {
 		err = g.name(n, t, unix.Getpeername)
 	default:
 		err = g.decideAs(n, seen, call)
+	}
+	if locked, ok := errors.AsType[lockedError](err); ok {
+		if g.refusals = g.refusals[:0]; g.postponed.add(n) {
+			return
+		}
+		err = g.deny(locked.op, locked.path, unix.EROFS)
 	}
 	g.report()
 	if !g.listener.valid(n.id) {
@@ -245,9 +262,9 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 		}
 	}
 	g.observeEntry(call.op, how, e)
-	unlock, err := g.lockPart(e)
+	unlock, err := g.lockPart(call.op, e)
 	if err != nil {
-		return g.deny(call.op, e.String(), unix.EROFS)
+		return err
 	}
 	defer unlock()
 	switch {
@@ -316,68 +333,6 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 	return nil
 }
 
-// makesRepo reports whether the entry would complete a git repository, whose
-// configuration and hooks the host's git would obey. Inside a git directory it would do so, too: a link in the
-// work tree can lead there.
-func (g *Guard) makesRepo(e entry) bool {
-	if !g.rules.reposRefused(e.path) {
-		return false
-	}
-	name := strings.ToLower(e.name)
-	switch name {
-	case ".git":
-		return true
-	case "commondir", "head", "objects", "refs":
-	default:
-		return false
-	}
-	found := map[string]bool{}
-	for _, part := range []string{"HEAD", "commondir", "objects", "refs"} {
-		var st unix.Stat_t
-		switch err := unix.Fstatat(e.dir, part, &st, unix.AT_SYMLINK_NOFOLLOW); {
-		case err == nil:
-			found[part] = true
-		case !errors.Is(err, unix.ENOENT):
-			return true // a command that takes away the permission to look can give it back at once
-		}
-	}
-	if name == "commondir" { // it redirects even a repository that is complete
-		return found["HEAD"] && !found["commondir"]
-	}
-	return !isRepository(found, "") && isRepository(found, name)
-}
-
-// lockPart locks the directory of an entry that is a part of repositories until the function that it returns is called: the
-// guard of another sandbox could make the last part but one between this guard's look and its call. The error is
-// EWOULDBLOCK while somebody has the lock.
-func (g *Guard) lockPart(e entry) (unlock func(), err error) {
-	nothing := func() {}
-	switch strings.ToLower(e.name) {
-	case "commondir", "head", "objects", "refs":
-	default:
-		return nothing, nil
-	}
-	if !g.rules.reposRefused(e.path) {
-		return nothing, nil
-	}
-	fd, err := unix.Openat(e.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, errnoOf(err)
-	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-		_ = unix.Close(fd)
-		return nil, unix.EWOULDBLOCK
-	} // some file systems have no locks of directories
-	return func() { _ = unix.Close(fd) }, nil
-}
-
-// isRepository reports whether git takes a directory for one of its own (is_git_directory in
-// gitrepository-layout(5)) when it has one more entry, of a lower-case name.
-func isRepository(found map[string]bool, more string) bool {
-	has := func(name string) bool { return strings.EqualFold(name, more) || found[name] }
-	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
-}
-
 func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entry) error {
 	path, err := t.path(n.args[call.oldPath])
 	if err != nil {
@@ -395,9 +350,9 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	err = g.decideMove(from, to)
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
 		if !same(from.dir, to.dir) {
-			unlock, err := g.lockPart(from)
+			unlock, err := g.lockPart(opRename, from)
 			if err != nil {
-				return g.deny(opRename, from.String(), unix.EROFS)
+				return err
 			}
 			defer unlock()
 		}
