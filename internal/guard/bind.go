@@ -36,7 +36,7 @@ func (g *Guard) bind(n notification, t target) error {
 	if domain != unix.AF_UNIX && !g.mayReserve(t, addr) {
 		return unix.EACCES
 	}
-	c, err := t.credentials()
+	c, err := t.credentials(&g.statuses)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,7 @@ func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr
 		return err
 	}
 	defer unlock()
+	e.look()
 	if err := g.decideEntry(opBind, e); err != nil {
 		return err
 	}

@@ -26,8 +26,14 @@ type credentials struct {
 }
 
 // credentials returns those of a thread, as this process's user namespace has them.
-func (t target) credentials() (credentials, error) {
-	c, err := credentialsIn(fmt.Sprintf("/proc/%d", t.tid))
+func (t target) credentials(status *statusFile) (credentials, error) {
+	buf, _ := statusBuffers.Get().(*[8 << 10]byte)
+	defer statusBuffers.Put(buf)
+	data, err := status.read(t.tid, buf[:])
+	if err != nil {
+		return credentials{}, unix.ESRCH
+	}
+	c, err := parseCredentials(data)
 	if err != nil {
 		return c, unix.ESRCH
 	}
@@ -59,15 +65,51 @@ func ownCredentials() (credentials, error) {
 // statusBuffers are for the status files of processes, which are read for each call.
 var statusBuffers = sync.Pool{New: func() any { return new([8 << 10]byte) }} //nolint:gochecknoglobals // a cache
 
-// credentialsIn reads the status file of a process directory (proc_pid_status(5)).
+// statusFile is the status file of the thread whose call was the last one, which often makes the next one, too. It is that of
+// one thread, also when another one has got its number meanwhile. The zero value is ready for use.
+type statusFile struct {
+	tid int // 0: none
+	fd  int
+}
+
+// read reads the status file of a thread into buf.
+func (s *statusFile) read(tid int, buf []byte) ([]byte, error) {
+	if s.tid != 0 && s.tid == tid {
+		if n, err := unix.Pread(s.fd, buf, 0); err == nil && n > 0 {
+			return buf[:n], nil
+		}
+	}
+	s.close()
+	fd, err := unix.Open("/proc/"+strconv.Itoa(tid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.tid, s.fd = tid, fd
+	n, err := unix.Pread(fd, buf, 0)
+	return buf[:max(n, 0)], err
+}
+
+func (s *statusFile) close() {
+	if s.tid != 0 {
+		_ = unix.Close(s.fd)
+		s.tid = 0
+	}
+}
+
+// credentialsIn reads the status file of a process directory.
 func credentialsIn(dir string) (credentials, error) {
-	c := credentials{uid: -1, gid: -1}
 	buf, _ := statusBuffers.Get().(*[8 << 10]byte)
 	defer statusBuffers.Put(buf)
 	data, err := readProc(dir+"/status", buf[:])
 	if err != nil {
-		return c, err
+		return credentials{}, err
 	}
+	return parseCredentials(data)
+}
+
+// parseCredentials parses a status file (proc_pid_status(5)).
+func parseCredentials(data []byte) (credentials, error) {
+	c := credentials{uid: -1, gid: -1}
 	seen := 0
 	for len(data) > 0 && seen < statusFields {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -138,6 +180,8 @@ func fileSystemID(fields []string) (int, error) {
 type callers struct {
 	own     func() (credentials, error)
 	threads map[credentials]*caller
+	// capabilities are those of this process's threads.
+	capabilities func() ([2]unix.CapUserData, error)
 	// separate: the threads have an umask of their own.
 	separate bool
 }
@@ -155,6 +199,10 @@ func newCallers() *callers {
 	return &callers{
 		own:     sync.OnceValues(ownCredentials),
 		threads: map[credentials]*caller{},
+		capabilities: sync.OnceValues(func() (data [2]unix.CapUserData, err error) {
+			err = unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
+			return data, err
+		}),
 	}
 }
 
@@ -187,7 +235,7 @@ func (s *callers) run(c credentials, f func() error) error {
 		return f()
 	}
 	if c.groups == own.groups {
-		return actAs(c, own, f)
+		return s.actAs(c, own, f)
 	}
 	thread := s.threads[c]
 	if thread == nil {
@@ -205,15 +253,15 @@ func (s *callers) run(c credentials, f func() error) error {
 }
 
 // actAs calls f with the credentials c on the calling thread, whose own are own and whose groups are those of c.
-func actAs(c, own credentials, f func() error) error {
+func (s *callers) actAs(c, own credentials, f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var before, during [2]unix.CapUserData
-	if err := unix.Capget(&header, &before[0]); err != nil {
+	before, err := s.capabilities()
+	if err != nil {
 		return unix.EACCES
 	}
-	during = before
+	during := before
 	moved := c.uid != own.uid || c.gid != own.gid
 	for i := range during {
 		during[i].Effective = uint32(c.caps>>(32*i))&before[i].Permitted | uint32(uint64(inspect)>>(32*i))&before[i].Effective

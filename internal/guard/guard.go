@@ -26,6 +26,7 @@ type Guard struct {
 	sockets   sockets        // and the sockets that they use
 	bound     boundNames     // paths of sockets; used by Serve alone
 	postponed postponed      // calls that wait for a lock; used by Serve alone
+	statuses  statusFile     // of the last target; used by Serve alone
 	fifos     fifos          // that targets wait to open
 	ownFS     bool           // threads that perform calls have an umask of their own
 	umask     uint32         // of this process, when they have not
@@ -136,6 +137,7 @@ func (g *Guard) Close() {
 	g.fifos.abort()
 	g.callers.close()
 	g.view.close()
+	g.statuses.close()
 	_ = g.listener.Close() // last: connects under way answer through it
 }
 
@@ -192,11 +194,9 @@ func (g *Guard) answer(n notification) {
 		err = g.deny(locked.op, locked.path, unix.EROFS)
 	}
 	g.report()
-	if !g.listener.valid(n.id) {
-		return
-	}
 	var errno unix.Errno
 	switch {
+	case err == nil && !g.listener.valid(n.id):
 	case err == nil && seen.changed():
 		// An honest program does not change a path during its own system call.
 		g.o.Refused(Refusal{Kind: RefusedPath, Op: call.op.String(), Target: "a path that changes while it is checked"})
@@ -229,7 +229,7 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	case call.op == opOpen && how&unix.O_DIRECTORY != 0:
 		return unix.EINVAL
 	}
-	c, err := t.credentials()
+	c, err := t.credentials(&g.statuses)
 	if err != nil {
 		return err
 	}
@@ -267,6 +267,9 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 		return err
 	}
 	defer unlock()
+	if call.op == opOpen || call.op.onlyMakes() {
+		e.look()
+	}
 	switch {
 	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
@@ -309,7 +312,8 @@ func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
 	return performed(unix.Unlinkat(e.dir, e.component(), flags))
 }
 
-// decideEntry decides about an entry that a call would create.
+// decideEntry decides about an entry that a call would create. It has been looked at, unless a rename or a link may replace it
+// or finds it itself.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
 	case e.name == "" && op == opOpen:
@@ -318,9 +322,9 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return op.exists()
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
-	case op.onlyMakes() && existsAt(e.dir, e.name):
+	case op.onlyMakes() && e.exists:
 		return op.exists() // as the kernel says, but without a second look; "mkdir -p" and "ln" try
-	case op == opOpen && existsAt(e.dir, e.name):
+	case op == opOpen && e.exists:
 		return nil // nothing comes into being
 	case !g.view.permits(e.dir, e.path):
 		return g.deny(op, e.String(), unix.EROFS) // no rule says what it is

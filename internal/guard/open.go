@@ -24,7 +24,7 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 		return g.openProc(n, t, c, flags, e)
 	}
 	fd, err := -1, error(unix.EEXIST)
-	if g.view.permits(e.dir, e.path) {
+	if (!e.exists || flags&unix.O_EXCL != 0) && g.view.permits(e.dir, e.path) {
 		err = g.masked(c, mode, e, func(mode uint32) (err error) {
 			fd, err = unix.Openat(e.dir, e.name, flags|unix.O_EXCL|unix.O_CLOEXEC, mode)
 			return err
@@ -42,6 +42,13 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 		return errnoOf(err)
 	}
 	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) && e.exists { // somebody has removed it since
+		e.exists = false
+		if err := g.decideEntry(opOpen, e); err != nil {
+			return err
+		}
+		return g.performOpen(n, t, c, how, mode, e)
+	}
 	if err != nil {
 		return errnoOf(err)
 	}
@@ -60,11 +67,7 @@ func (e entry) removeIf(fd int) {
 // handOver gives the target a descriptor that was opened with O_NONBLOCK, with the flags that the target asked for.
 func (g *Guard) handOver(n notification, fd, flags int) error {
 	if flags&unix.O_NONBLOCK == 0 {
-		now, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, now&^unix.O_NONBLOCK)
-		}
-		if err != nil {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags); err != nil {
 			return errnoOf(err)
 		}
 	}

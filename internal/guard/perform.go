@@ -126,6 +126,9 @@ func uninterrupted(call func() error) error {
 
 // masked runs create, which makes e with a mode, so that the umask of the target applies as the kernel applies it.
 func (g *Guard) masked(c credentials, mode uint32, e entry, create func(mode uint32) error) error {
+	if g.ownFS && c.umask == g.umask {
+		return create(mode)
+	}
 	if g.ownFS {
 		defer unix.Umask(unix.Umask(int(c.umask)))
 		return create(mode)

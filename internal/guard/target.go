@@ -26,11 +26,11 @@ const maxLinks = 40
 
 // cString reads the path at addr, up to PATH_MAX with its NUL.
 func (t target) cString(addr uint64) (string, error) {
-	const page = 4096
+	const page, most = 4096, 512 // most paths are shorter
 	buf := make([]byte, 0, 256)
 	for len(buf) < unix.PathMax {
 		// Never across a page: the next one may not be mapped.
-		n := page - int(addr%page)
+		n := min(page-int(addr%page), most)
 		chunk := make([]byte, n)
 		got, err := t.read(addr, chunk)
 		if err != nil {
@@ -91,6 +91,8 @@ type entry struct {
 	path string // canonical path of the directory inside
 	name string // one component; empty when the path is "/" or ends in "." or ".."
 	tail string // "/" when slashes follow the name: it has to be a directory
+	// exists is set by look.
+	exists bool
 }
 
 func (e entry) close() {
@@ -147,6 +149,9 @@ func (t target) entryIn(path string) (entry, error) {
 	}
 	return e, nil
 }
+
+// look looks whether the entry exists.
+func (e *entry) look() { e.exists = existsAt(e.dir, e.name) }
 
 // component returns the last component as the kernel is to see it.
 func (e entry) component() string { return e.name + e.tail }
