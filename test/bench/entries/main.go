@@ -80,7 +80,7 @@ func newScene(ctx context.Context, command string) (s scene, err error) {
 	}
 	script := fmt.Sprintf(`cp "$1" entries && git init -q repository && cd repository &&
 		for d in $(seq 100); do mkdir -p $d && for f in $(seq %d); do echo $d $f >$d/$f; done; done &&
-		git add -A && git -c user.name=bench -c user.email=bench@localhost commit -q -m files && tar -cf ../files.tar --exclude=.git .`, files/100)
+		git add -A && git -c gc.auto=0 -c user.name=bench -c user.email=bench@localhost commit -q -m files && tar -cf ../files.tar --exclude=.git .`, files/100)
 	cmd := exec.CommandContext(ctx, "bash", "-ec", script, "bash", self)
 	cmd.Dir = s.project
 	if out, err := cmd.CombinedOutput(); err != nil {
