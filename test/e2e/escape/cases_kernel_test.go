@@ -4,9 +4,11 @@ package escape_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -39,21 +41,20 @@ func namespaces() []escape {
 		{
 			ID: "C17.4", Name: "with user namespaces allowed the protected files stay protected",
 			Flags: []string{"--userns"},
-			Sh: `unshare -rm sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; umount -l {work}/.git; umount -l {home}
+			Sh: `unshare -Um --keep-caps sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; umount -l {work}/.git; umount -l {home}
 					cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted; mount -t tmpfs t /mnt
 					printf "#!/bin/sh\ntouch {home}/pwned\n" >{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit; mv {work}/.git {work}/g'
-				unshare -rmp --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p {scratch}; mount --bind {work} {scratch}; cd {scratch}; echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json'`,
-			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude")),
+				unshare -Ump --keep-caps --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p {scratch}; mount --rbind {work} {scratch} && echo mounted; cd {scratch}; echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json'`,
+			Hold: holdMounted(1, holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude"))),
 		},
 		{
 			ID: "C17.5", Name: "with user namespaces allowed a changed root does not hide where a file comes into being",
 			Flags: []string{"--userns"},
-			Sh: `unshare -rm sh -c 'mkdir -p {scratch}; mount --bind / {scratch} 2>/dev/null || mount --rbind / {scratch}; mount --bind {work} {scratch}/mnt
+			Sh: `unshare -Um --keep-caps sh -c 'mkdir -p {scratch}; mount --rbind / {scratch} && mount --rbind {work} {scratch}/mnt && echo mounted
 					chroot {scratch} /bin/sh -c "cd /mnt && echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json"'
-				unshare -rm sh -c 'cd {work}; chroot . {attacker} create open .mcp.json'
-				unshare -r chroot {work} /bin/true; unshare -rm sh -c 'mount --bind {work} /mnt && cd /mnt && echo x >.mcp.json && mkdir .husky && echo x >.husky/pre-commit'`,
-			Hold:    holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
-			Control: control{Setup: func(h *host) {}, If: func() string { return "" }},
+				unshare -Um --keep-caps sh -c 'cd {work}; chroot . {attacker} create open .mcp.json'
+				unshare -U --keep-caps chroot {work} /bin/true; unshare -Um --keep-caps sh -c 'mount --rbind {work} /mnt && echo mounted && cd /mnt && echo x >.mcp.json && mkdir .husky && echo x >.husky/pre-commit'`,
+			Hold: holdMounted(2, holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky")),
 		},
 		{
 			ID: "C17.6", Name: "with user namespaces allowed a mount of one's own gives a protected name no second path",
@@ -86,6 +87,20 @@ func namespaces() []escape {
 				echo x >.mcp.json; printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >>.git/config; mkdir -p .husky; echo x >.husky/pre-commit`,
 			Hold: holdAll(holdUnchanged(".mcp.json", ".husky", ".git/config", ".git/hooks"), holdGitSafe()),
 		},
+	}
+}
+
+// holdMounted is hold after an attempt that has said of each of its mounts that it was made. Without them nothing was tried,
+// inside or in the control.
+func holdMounted(mounts int, hold func(*host, outcome) error) func(*host, outcome) error {
+	return func(h *host, o outcome) error {
+		if made := strings.Count(o.stdout, "mounted\n"); made != mounts {
+			if h.bare {
+				return nil
+			}
+			return fmt.Errorf("%d mounts were made, want %d\n%s", made, mounts, o)
+		}
+		return hold(h, o)
 	}
 }
 
