@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/nested"
 )
 
 // parts are the entries that make a directory a git repository (gitrepository-layout(5)), in the set of those it has.
@@ -15,7 +17,7 @@ type parts map[string]bool
 
 // isPart reports whether a name is that of a part. On some file systems HEAD is head.
 func isPart(name string) bool {
-	switch strings.ToLower(name) {
+	switch nested.Fold(name) {
 	case "commondir", "head", "objects", "refs":
 		return true
 	}

@@ -29,7 +29,7 @@ type Rules struct {
 // created in, or renamed or linked into, Dir.
 type Name struct {
 	Dir    Path   `json:"dir"`              // need not exist
-	Name   Path   `json:"name"`             // one component, compared without regard to case; "*" is every name
+	Name   Path   `json:"name"`             // one component, compared without regard to case (Unicode); "*" is every name
 	Except []Path `json:"except,omitempty"` // with "*": names that are allowed; a trailing * matches any rest
 }
 

@@ -13,7 +13,7 @@ import (
 // ruleset decides whether an entry may be created. It is
 // immutable after newRuleset and touches no file system.
 type ruleset struct {
-	names   map[string]map[string]*forbidden // directory → lower-case name → guard
+	names   map[string]map[string]*forbidden // directory → folded name → guard
 	all     map[string]*forbidden            // directory → guard of every name
 	above   map[string]bool                  // directories with a guarded name at any depth
 	fixed   map[string]bool                  // directories that protected paths lie in, at any depth
@@ -61,7 +61,7 @@ func newRuleset(rules Rules) *ruleset {
 		if r.names[g.dir] == nil {
 			r.names[g.dir] = map[string]*forbidden{}
 		}
-		r.names[g.dir][strings.ToLower(g.name)] = g
+		r.names[g.dir][nested.Fold(g.name)] = g
 	}
 	for _, open := range rules.Nested.Open {
 		for dir := filepath.Dir(string(open)); !r.above[dir]; dir = filepath.Dir(dir) {
@@ -114,7 +114,7 @@ func (r *ruleset) ownSocket(path string) bool {
 
 // guarded returns the rule that forbids name in dir, or nil.
 func (r *ruleset) guarded(dir, name string) *forbidden {
-	if g := r.names[dir][strings.ToLower(name)]; g != nil {
+	if g := r.names[dir][nested.Fold(name)]; g != nil {
 		return g
 	}
 	g := r.all[dir]

@@ -22,16 +22,13 @@ type Names struct {
 func New(r Rules) *Names {
 	n := &Names{roots: r.Roots, open: r.Open, names: map[string]bool{}, dependencies: map[string]bool{}}
 	for _, name := range r.Names {
-		n.names[strings.ToLower(name)] = true
+		n.names[Fold(name)] = true
 	}
 	for _, name := range r.Dependencies {
 		n.dependencies[name] = true
 	}
 	return n
 }
-
-// Has reports whether name is a forbidden one.
-func (n *Names) Has(name string) bool { return n.names[strings.ToLower(name)] }
 
 // Forbids returns the forbidden path that path is or lies below; "": nothing forbids it. A directory on the way to an open
 // path is allowed.
@@ -56,7 +53,7 @@ func (n *Names) first(path string, start int) string {
 			end = start + i
 		}
 		switch name := path[start:end]; {
-		case n.names[strings.ToLower(name)]:
+		case n.names[Fold(name)]:
 			return path[:end]
 		case n.dependencies[name]:
 			return ""

@@ -1,0 +1,26 @@
+package nested
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Fold returns what all names have in common that a file system without regard to case may take for one: to it, a long s
+// (U+017F) is an s.
+func Fold(name string) string {
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return strings.Map(foldRune, name)
+		}
+	}
+	return strings.ToLower(name)
+}
+
+func foldRune(r rune) rune {
+	first := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		first = min(first, other)
+	}
+	return unicode.ToLower(first)
+}
