@@ -207,7 +207,7 @@ type Resizer interface {
 	Resize(size Terminal) error
 }
 
-// Stdio is a command's standard streams. A nil Stdin is empty input, a nil
+// Stdio is a command's standard streams. A nil Stdin is the null device, a nil
 // Stdout or Stderr is thrown away. An *os.File is handed to the command as it
 // is, so a terminal stays a terminal; with any other kind Wait waits for the copy.
 type Stdio struct {

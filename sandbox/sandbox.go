@@ -129,6 +129,9 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 		return nil, s.wrap(Errorf(Invalid, "no command was given"), "start")
 	}
 	r := &Running{sandbox: s, parent: ctx}
+	if isNull(stdio.Stdin) {
+		stdio.Stdin = nil
+	}
 	stdio.Stdout, stdio.Stderr = r.capped(stdio.Stdout, stdio.Stderr, s.limits.Output)
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	if wall := time.Duration(s.limits.Wall); wall > 0 {
@@ -141,6 +144,21 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	}
 	r.process = p
 	return r, nil
+}
+
+// isNull reports whether a reader is a nil file or the null device, which are no input. A driver that copied from them would
+// give the command a pipe, and programs such as rg search a pipe in place of the directory.
+func isNull(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok || f == nil {
+		return ok
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
 }
 
 // Detach disconnects from a sandbox that outlives this process; every other method fails with Closed

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -16,6 +17,8 @@ func stdioCases() []Case {
 	return []Case{
 		{Name: "stdout and stderr arrive apart", Run: outputsApart},
 		{Name: "without input a command reads its end", Run: noInput},
+		{Name: "input that the caller does not give is the null device", Run: nullInput},
+		{Name: "input that the caller gives is no device", Run: givenInput},
 		{Name: "input and output stream while a command runs", Run: streaming},
 		{Name: "a command goes on after its input has ended", Run: halfClose},
 		{Name: "binary data passes unchanged in both directions", Run: binaryData},
@@ -39,6 +42,35 @@ func outputsApart(ctx context.Context, h Harness) error {
 
 func noInput(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error { return b.prints(ctx, "cat; echo end", "end\n") })
+}
+
+// nullInput: programs such as rg search a pipe on their input in place of the directory.
+func nullInput(ctx context.Context, h Harness) (err error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, null.Close()) }()
+	return inside(ctx, h, nil, func(b box) error {
+		return errors.Join(b.seesInput(ctx, nil, "device"), b.seesInput(ctx, (*os.File)(nil), "device"), b.seesInput(ctx, null, "device"))
+	})
+}
+
+func givenInput(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		return b.seesInput(ctx, strings.NewReader(""), "pipe")
+	})
+}
+
+// seesInput checks what a command sees as its standard input: a character device or a pipe.
+func (b box) seesInput(ctx context.Context, in io.Reader, kind string) error {
+	var out bytes.Buffer
+	const script = `if [ -c /dev/stdin ]; then echo device; elif [ -p /dev/stdin ]; then echo pipe; else ls -lL /dev/stdin; fi`
+	_, err := b.RunStdio(ctx, sandbox.Cmd{Args: []string{"/bin/sh", "-c", script}}, sandbox.Stdio{Stdin: in, Stdout: &out})
+	if err == nil && out.String() != kind+"\n" {
+		err = fmt.Errorf("with input %#v the command sees %q, want %q", in, out.String(), kind)
+	}
+	return err
 }
 
 // talk runs args with a pipe at either end.

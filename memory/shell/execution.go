@@ -65,7 +65,7 @@ type processState struct {
 	subshell   int        // BASH_SUBSHELL
 	mainPID    int        // $$
 	lastBg     int        // $!
-	hosts      []*fd.Host // the streams of the run
+	hosts      []*fd.Host // the streams of the run: output, errors and, if there is any, input
 }
 
 // shellPID returns $$: that of the shell, also in subshells.

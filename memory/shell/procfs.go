@@ -384,7 +384,7 @@ func (a *asker) fdLink(p *process.Process, n int) (fs.FileMode, string, error) {
 	return mode, d.Shown(a.sh.m.nextPipe), nil
 }
 
-// statOpen is fstat(2) for a description. A stream of the host looks like a pipe.
+// statOpen is fstat(2) for a description. A stream of the host looks like a pipe, or like a terminal if it is one.
 func (s *processState) statOpen(d *fd.Description) (vfs.Info, error) {
 	if d.File == nil && d.Mode == 0 {
 		return vfs.Info{}, syscall.EBADF
@@ -397,10 +397,14 @@ func (s *processState) statOpen(d *fd.Description) (vfs.Info, error) {
 		return info, err
 	}
 	now := s.m.now()
-	return vfs.Info{
+	info := vfs.Info{
 		Name: "pipe", Ino: d.Number(s.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1,
 		UID: s.cred.UID, GID: s.cred.GID, Atime: now, Mtime: now, Ctime: now,
-	}, nil
+	}
+	if d.IsTerminal() {
+		info.Name, info.Mode, info.Rdev = "tty", fs.ModeDevice|fs.ModeCharDevice|0o620, vfs.Device(5, 0)
+	}
+	return info, nil
 }
 
 // reopen opens the file of a descriptor, as opening /dev/fd/N does on Linux: a regular file afresh,

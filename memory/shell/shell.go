@@ -6,7 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"strings"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -232,19 +232,16 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth, sh.levels = ctlNone, false, 0, 0, 0, 0, 0
 	sh.charge(-int(sh.paidLevels) * levelStack)
 	sh.paidLevels = 0
-	if io.Stdin == nil {
-		io.Stdin = strings.NewReader("")
-	}
-	_ = sh.setFd(0, fd.NewHost(io.Stdin, nil, "stdin"))
+	_ = sh.setFd(0, sh.hostInput(io.Stdin))
 	_ = sh.setFd(1, hostWriter(io.Stdout))
 	if io.Stderr != nil && sameWriter(io.Stderr, io.Stdout) {
 		_ = sh.setFd(2, sh.fds.Get(1).Ref())
 	} else {
 		_ = sh.setFd(2, hostWriter(io.Stderr))
 	}
-	sh.hosts = sh.hosts[:0]
-	for fd := range 3 {
-		sh.hosts = append(sh.hosts, sh.fds.Get(fd).Host)
+	sh.hosts = append(sh.hosts[:0], sh.fds.Get(1).Host, sh.fds.Get(2).Host)
+	if in := sh.fds.Get(0).Host; in != nil {
+		sh.hosts = append(sh.hosts, in)
 	}
 	sh.script = sc.Name
 	sh.opt |= option.Command
@@ -258,6 +255,19 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	if sc.Args != nil {
 		sh.params = append([]string(nil), sc.Args...)
 	}
+}
+
+// hostInput returns a description of the caller's input. Without one it is the null device, which programs such as rg tell from
+// a pipe.
+func (sh *interp) hostInput(r io.Reader) *fd.Description {
+	if r != nil {
+		return fd.NewHost(r, nil, "stdin")
+	}
+	null, err := sh.openFile("/dev/null", os.O_RDONLY)
+	if err != nil { // A script has removed it.
+		return fd.NewText("")
+	}
+	return null
 }
 
 func hostWriter(w io.Writer) *fd.Description {
@@ -329,7 +339,7 @@ func (sh *interp) detach(ctx context.Context, wait bool) {
 		_ = sh.setFd(fd, nil)
 	}
 	if wait {
-		for _, h := range sh.hosts[1:] {
+		for _, h := range sh.hosts[:2] {
 			select {
 			case <-h.Done():
 			case <-ctx.Done():

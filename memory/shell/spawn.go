@@ -24,6 +24,7 @@ type Spawn struct {
 	Env    []string  // "NAME=value"; nil: the caller's, empty: none
 	Dir    string    // relative to the caller's
 	Stdin  io.Reader // nil: the caller's
+	Null   bool      // the input is the null device, in place of Stdin
 	Stdout io.Writer
 	Stderr io.Writer
 	Ignore []syscall.Signal // Linux numbers that the child ignores from the start, as nohup does
@@ -148,7 +149,11 @@ func (p *Proc) prepare(c *interp, s Spawn) {
 	if s.Stderr != nil {
 		stderr = s.Stderr
 	}
-	_ = c.setFd(0, fd.ReaderOf(stdin))
+	if s.Null {
+		_ = c.setFd(0, c.hostInput(nil))
+	} else {
+		_ = c.setFd(0, fd.ReaderOf(stdin))
+	}
 	_ = c.setFd(1, fd.WriterOf(stdout))
 	_ = c.setFd(2, fd.WriterOf(stderr))
 }

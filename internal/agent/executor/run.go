@@ -87,7 +87,11 @@ func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.E
 	out, w := io.Pipe()
 	defer out.Close()
 	var stderr tail
-	running, err := box.Start(alive, p.Cmd, sandbox.Stdio{Stdin: s.in, Stdout: w, Stderr: &stderr})
+	stdio := sandbox.Stdio{Stdout: w, Stderr: &stderr}
+	if p.Open || len(p.Input) > 0 {
+		stdio.Stdin = s.in
+	}
+	running, err := box.Start(alive, p.Cmd, stdio)
 	if err != nil {
 		return err
 	}

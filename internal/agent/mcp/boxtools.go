@@ -126,8 +126,12 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 		most = in.Output
 	}
 	stdout, stderr := &ends{most: most}, &ends{most: most}
+	stdio := sandbox.Stdio{Stdout: stdout, Stderr: stderr}
+	if in.Stdin != "" { // an empty pipe would mislead programs that read their input if there is one
+		stdio.Stdin = strings.NewReader(in.Stdin)
+	}
 	begun := time.Now()
-	res, err := b.box.RunStdio(ctx, cmd, sandbox.Stdio{Stdin: strings.NewReader(in.Stdin), Stdout: stdout, Stderr: stderr})
+	res, err := b.box.RunStdio(ctx, cmd, stdio)
 	out := runOutput{Stdout: stdout.String(), Stderr: stderr.String(), Millis: time.Since(begun).Milliseconds()}
 	if err != nil && errors.Is(context.Cause(ctx), errRunTime) {
 		out.ExitCode, out.TimedOut, out.Reason = sandbox.ExitTimeout, true, errRunTime.Error()

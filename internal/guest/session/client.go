@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -71,7 +74,7 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 		if err != nil {
 			return nil, err
 		}
-		p.input, req.Input = in, in.ID()
+		p.input, req.Input, req.Typed = in, in.ID(), inputTerminal(stdio.Stdin)
 	}
 	s, err := c.openStream()
 	if err != nil {
@@ -86,6 +89,53 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 		return nil, firstOf(ctx.Err(), err)
 	}
 	return p, nil
+}
+
+// typed is input that a client reads from a terminal of this size.
+type typed struct {
+	io.Reader
+
+	size sandbox.Terminal
+}
+
+// Terminal returns the size of the terminal, as the readers do that the in-memory shell takes for terminals.
+func (t typed) Terminal() (columns, rows int, ok bool) {
+	return int(t.size.Cols), int(t.size.Rows), true
+}
+
+// inputTerminal returns the size of the terminal that input comes from, nil if it comes from elsewhere. The command gets a
+// terminal too: programs such as rg search a pipe in place of the directory.
+func inputTerminal(r io.Reader) *sandbox.Terminal {
+	var columns, rows int
+	var ok bool
+	switch r := r.(type) {
+	case interface {
+		Terminal() (columns, rows int, ok bool)
+	}:
+		columns, rows, ok = r.Terminal()
+	case *os.File:
+		columns, rows, ok = terminalSize(r)
+	}
+	if !ok || columns < 0 || rows < 0 || columns > 0xffff || rows > 0xffff {
+		return nil
+	}
+	return &sandbox.Terminal{Rows: uint16(rows), Cols: uint16(columns)}
+}
+
+// terminalSize returns the size of the terminal that a file is.
+func terminalSize(f *os.File) (columns, rows int, ok bool) {
+	conn, err := f.SyscallConn() // Fd would make the file blocking
+	if err != nil {
+		return 0, 0, false
+	}
+	var size *unix.Winsize
+	failed := conn.Control(func(fd uintptr) {
+		size, err = unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ)
+	})
+	if failed != nil || err != nil {
+		return 0, 0, false
+	}
+	return int(size.Col), int(size.Row), true
 }
 
 func (c *Client) openStream() (*mux.Stream, error) {

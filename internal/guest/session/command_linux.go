@@ -153,13 +153,20 @@ func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 		return c.terminal()
 	}
 	ours = map[byte]*os.File{}
-	if c.in == nil {
+	switch {
+	case c.in == nil:
 		null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return nil, nil, os.NewSyscallError("open "+os.DevNull, err)
 		}
 		theirs = files{os.NewFile(uintptr(null), os.DevNull)}
-	} else {
+	case c.req.Typed != nil:
+		master, slave, err := openInputTerminal(*c.req.Typed)
+		if err != nil {
+			return nil, nil, err
+		}
+		theirs, c.input = files{slave}, master
+	default:
 		r, w, err := pipe(1)
 		if err != nil {
 			return nil, nil, err
@@ -263,7 +270,11 @@ func (c *command) signal(sig unix.Signal) {
 
 func (c *command) copyIn() {
 	_, _ = io.Copy(c.input, c.in) // EPIPE when the command does not read it
-	if c.master == nil {
+	switch {
+	case c.master != nil:
+	case c.req.Typed != nil:
+		_, _ = c.input.Write([]byte{endOfInput}) // closing it would drop what the command has not read yet
+	default:
 		_ = c.input.Close()
 	}
 }

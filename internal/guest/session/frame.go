@@ -134,6 +134,7 @@ type request struct {
 	Dir   string            `json:"dir,omitempty"`   // empty: where the sandbox starts
 	Input uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
 	TTY   *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
+	Typed *sandbox.Terminal `json:"typed,omitempty"` // the size of the terminal that its input comes from; nil: another source
 }
 
 // failure is the reason why a command was not started.

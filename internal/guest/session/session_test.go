@@ -419,6 +419,25 @@ type endless0 struct{}
 
 func (endless0) Read([]byte) (int, error) { select {} }
 
+// typed is input from a terminal of the caller.
+type typed struct{ io.Reader }
+
+func (typed) Terminal() (columns, rows int, ok bool) { return 132, 50, true }
+
+func Test_Input_From_A_Terminal_Is_A_Terminal_Inside(t *testing.T) {
+	c, _ := guest(t)
+	var out, errs bytes.Buffer
+	text := "one\n\x03\x7f\x11two\n"
+	cmd := command(t, `test -t 0 && echo tty; test -t 1 || test -t 2 || echo pipes; stty size; cat; exit 3`)
+	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{Stdin: typed{strings.NewReader(text)}, Stdout: &out, Stderr: &errs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 3 || out.String() != "tty\npipes\n50 132\n"+text || errs.Len() > 0 {
+		t.Errorf("%+v, %v, %q, %q", exit, err, out.String(), errs.String())
+	}
+}
+
 func Test_A_Terminal_Ends_With_Its_Command(t *testing.T) {
 	c, _ := guest(t)
 	cmd := command(t, `trap '' HUP; sleep 1000 & echo last; exit 4`)

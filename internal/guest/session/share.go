@@ -81,6 +81,9 @@ func (a *asked) share(ctx context.Context, s Shared) {
 	stdio := sandbox.Stdio{Stdout: a.out.kind(frameOutput), Stderr: a.out.kind(frameErrors)}
 	if a.in != nil {
 		stdio.Stdin = a.in
+		if a.req.Typed != nil {
+			stdio.Stdin = typed{a.in, *a.req.Typed}
+		}
 	}
 	p, err := a.begin(ctx, s, stdio)
 	if err != nil {

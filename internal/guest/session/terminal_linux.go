@@ -1,6 +1,7 @@
 package session
 
 import (
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,26 @@ func (c *command) terminal() (theirs files, ours map[byte]*os.File, err error) {
 		c.input = master
 	}
 	return files{slave, slave, slave}, map[byte]*os.File{frameOutput: master}, nil
+}
+
+// endOfInput is the character that ends a terminal's input (VEOF in termios(3)).
+const endOfInput = 4
+
+// openInputTerminal makes a terminal for input that comes from another one, which has echoed it and interpreted its control
+// characters. It passes on lines, and what is written to it is lost.
+func openInputTerminal(size sandbox.Terminal) (master, slave *os.File, err error) {
+	master, slave, err = openTerminal(size)
+	if err != nil {
+		return nil, nil, err
+	}
+	mode := unix.Termios{Cflag: unix.CS8 | unix.CREAD | unix.B38400, Lflag: unix.ICANON}
+	mode.Cc[unix.VEOF] = endOfInput // the others stay 0, which is no character
+	if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, &mode); err != nil {
+		files{master, slave}.close()
+		return nil, nil, os.NewSyscallError("ioctl", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, master) }() // ends when the master is closed
+	return master, slave, nil
 }
 
 // openTerminal makes a pseudo-terminal (pty(7)). The slave is opened by its master (TIOCGPTPEER in

@@ -79,6 +79,19 @@ func (d *Description) Unref() {
 	}
 }
 
+// IsTerminal reports whether the description leads to the terminal of the machine's caller.
+func (d *Description) IsTerminal() bool {
+	_, _, ok := d.terminal()
+	return ok
+}
+
+func (d *Description) terminal() (columns, rows int, ok bool) {
+	if d.Host == nil {
+		return 0, 0, false
+	}
+	return d.Host.terminal()
+}
+
 // IsText reports whether the description is that of a text in memory, which never waits.
 func (d *Description) IsText() bool { return d.text }
 
@@ -165,6 +178,9 @@ func (d *Description) Shown(next func() uint64) string {
 		case at != "":
 			return at
 		}
+	}
+	if d.IsTerminal() {
+		return "/dev/tty"
 	}
 	return "pipe:[" + strconv.FormatUint(d.Number(next), 10) + "]"
 }

@@ -40,10 +40,10 @@ func (s *Stream) Write(b []byte) (int, error) {
 // Terminal returns the size of the terminal that the stream leads to, which the caller of Run has given
 // with a method of this kind; not ok when it leads to none.
 func (s *Stream) Terminal() (columns, rows int, ok bool) {
-	if s.Description == nil || s.Description.Host == nil {
+	if s.Description == nil {
 		return 0, 0, false
 	}
-	return s.Description.Host.terminal()
+	return s.Description.terminal()
 }
 
 // NewStream returns a stream whose calls end with ctx.

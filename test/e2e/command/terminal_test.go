@@ -138,6 +138,32 @@ func Test_Terminal_Is_Left_By_All_When_We_Are_Killed(t *testing.T) {
 	c.wait() // returns when the last process has left the terminal
 }
 
+// A program such as rg searches a pipe on its input, and the directory when its input is a terminal.
+func Test_Terminal_On_The_Input_Alone_Is_One_Inside(t *testing.T) {
+	for _, row := range []struct{ name, create, flags string }{
+		{"one command", ":", ""},
+		{"a persistent sandbox", "agent-sandbox create work", "--in work"},
+		{"one command in memory", ":", "--backend virtual"},
+		{"a persistent sandbox in memory", "agent-sandbox create --backend virtual work", "--in work"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := openShell(t)
+			inside := `test -t 0 && echo typed-is-terminal; test -p /dev/stdin && echo typed-is-pipe; read x; echo got-$x`
+			c.keys(row.create + "; agent-sandbox exec " + row.flags + " -- sh -c '" + inside + "' | cat; echo left-$((40+2))\n")
+			c.expect(`[\r\n]typed-is-terminal\s`)
+			c.keys("a line\n")
+			c.expect(`[\r\n]got-a line\s`)
+			c.expect(`left-42`)
+			c.keys("agent-sandbox exec " + row.flags + " -- sh -c 'echo rea''dy; cat' | cat; echo left-$((41+2))\n")
+			c.expect(`ready`)
+			c.keys("\x04") // the end of the input
+			c.expect(`left-43`)
+			c.keys("agent-sandbox destroy work >/dev/null 2>&1; exit\n")
+			c.wait()
+		})
+	}
+}
+
 func Test_Terminal_Shows_Errors_In_Red_Unless_NO_COLOR(t *testing.T) {
 	for _, row := range []struct {
 		name, env, want string

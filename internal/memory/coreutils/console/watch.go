@@ -156,7 +156,7 @@ func (w *watching) once() (output []byte, status int) {
 		args = []string{"sh", "-c", strings.Join(w.command, " ")}
 	}
 	b := &headBuffer{}
-	status = w.proc.Run(shell.Spawn{Args: args, Stdin: strings.NewReader(""), Stdout: b, Stderr: b})
+	status = w.proc.Run(shell.Spawn{Args: args, Null: true, Stdout: b, Stderr: b})
 	return b.Bytes(), status
 }
 

@@ -137,11 +137,7 @@ func (f *finder) launch(args []string, dir string, quiet bool) int {
 		f.proc.Warn("%s: %s", quoting.Name(args[0]), shell.Strerror(err))
 		return 1
 	}
-	spawn := shell.Spawn{Args: args, Dir: dir}
-	if quiet {
-		spawn.Stdin = strings.NewReader("")
-	}
-	status := f.proc.Run(spawn)
+	status := f.proc.Run(shell.Spawn{Args: args, Dir: dir, Null: quiet})
 	if err := f.proc.Context().Err(); err != nil {
 		f.err = err
 	}

@@ -46,10 +46,7 @@ func (x *xargs) start(args []string) {
 		x.fatal, x.status = true, program.LaunchStatus(err)
 		return
 	}
-	spawn := shell.Spawn{Args: args, Stdin: strings.NewReader("")}
-	if x.file != "" && x.file != "-" {
-		spawn.Stdin = nil
-	}
+	spawn := shell.Spawn{Args: args, Null: x.file == "" || x.file == "-"}
 	if x.procs == 1 {
 		if x.slotVar != "" {
 			spawn.Env = program.SetVariable(x.proc.Environ(), x.slotVar, x.slotVar+"=0")
