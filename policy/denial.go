@@ -45,6 +45,16 @@ func (p *Plan) writableRefused(op, path string, e Explanation) Explanation {
 	return e
 }
 
+// Appeared describes that a path of the host that a guard forbids came into being while commands ran.
+func (p *Plan) Appeared(path string) sandbox.Denial {
+	e := Explanation{Rule: filepath.Base(path), Source: "built in", Reason: "appeared on the host while commands ran; who made it is not known"}
+	if g := p.Guarded(path); g != nil {
+		r := &p.Rules[g.Rule]
+		e.Rule, e.Preset, e.Source = r.Pattern, r.Preset, r.Source
+	}
+	return denial(sandbox.DeniedFile, "create", jsonc.OneLine(path), e)
+}
+
 // DeniedSocket describes that a command was refused a connection to a Unix socket: a
 // path, or an abstract name with "@" in front.
 func (p *Plan) DeniedSocket(name string) sandbox.Denial {

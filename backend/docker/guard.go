@@ -1,7 +1,9 @@
 package docker
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/moby/moby/api/types/mount"
 
@@ -51,6 +53,42 @@ func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Repo
 			reporter.Refused(r)
 		},
 	}, nil
+}
+
+// guarded returns the names that must not come into being, as the host has them, in the directories that the container shows.
+func (p *prepared) guarded() []guard.Name {
+	return slices.DeleteFunc(planned.Rules(p.plan).Names, func(n guard.Name) bool {
+		_, shown := p.inside(string(n.Dir))
+		return !shown
+	})
+}
+
+// inspect reports guarded names that have come into being on the host: the guard is a process inside, so this second look does
+// not depend on it. A user of the host can have made them, so the sandbox goes on.
+func (i *instance) inspect(h holding) {
+	if h.watch == nil {
+		return // it has not begun
+	}
+	for _, path := range h.watch.Look() {
+		i.driver.options.Denied(i.plan.Appeared(path))
+	}
+}
+
+// inspectAfter is the time between two looks while a sandbox runs.
+const inspectAfter = 10 * time.Second
+
+// inspectUntil inspects the host at intervals.
+func (i *instance) inspectUntil(h holding, done <-chan struct{}) {
+	tick := time.NewTicker(inspectAfter)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			i.inspect(h)
+		case <-done:
+			return
+		}
+	}
 }
 
 // inside returns the path inside of a path of the host; false: the container does not show it.

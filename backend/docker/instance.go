@@ -76,6 +76,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	i.running.Add(1)
 	go func() {
 		<-p.Done()
+		i.inspect(now)
 		i.running.Add(-1)
 	}()
 	return p, nil
@@ -176,9 +177,13 @@ func (i *instance) end(ctx context.Context) error {
 	case now.container == "":
 		return nil
 	case i.state.isPersistent():
-		return i.kill(ctx, now.container)
+		err := i.kill(ctx, now.container)
+		i.inspect(now)
+		return err
 	}
-	return i.remove(ctx, now.container)
+	err := i.remove(ctx, now.container)
+	i.inspect(now)
+	return err
 }
 
 // requestRemoval asks the engine to remove the container.

@@ -59,3 +59,39 @@ func awaitDenial(t *testing.T, denials <-chan sandbox.Denial, path string) {
 		}
 	}
 }
+
+// The guard runs inside. What the host finds does not depend on it.
+func Test_The_Host_Reports_A_Protected_Name_That_Appears(t *testing.T) {
+	denials := make(chan sandbox.Denial, 1000)
+	d := docker.New(docker.Options{
+		Env: os.Environ(), DataDir: filepath.Join(t.TempDir(), "data"), Image: testImage, Denied: func(one sandbox.Denial) { denials <- one },
+	})
+	available(t, d)
+	work := t.TempDir()
+	write(t, filepath.Join(work, "elsewhere", "ci.yml"), "")
+	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: work, Env: os.Environ(), Image: testImage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = box.Close(t.Context()) }()
+	run := func() {
+		t.Helper()
+		if _, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"true"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	write(t, filepath.Join(work, ".mcp.json"), "{}")
+	run()
+	awaitDenial(t, denials, filepath.Join(work, ".mcp.json"))
+	if err := os.Symlink("elsewhere", filepath.Join(work, ".github")); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitDenial(t, denials, filepath.Join(work, ".github"))
+	if len(denials) != 0 {
+		t.Errorf("more is reported: %+v", <-denials)
+	}
+}

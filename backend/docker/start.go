@@ -11,6 +11,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/seed434b0696/agent-sandbox/backend/docker/guestsocket"
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -36,6 +37,7 @@ type holding struct {
 	session   *session.Connection
 	network   *network
 	reporter  *planned.Reporter
+	watch     *guard.Watch
 }
 
 // begin creates the missing parts, starts the container and connects to its guest.
@@ -47,6 +49,7 @@ func (i *instance) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	go i.inspectUntil(h, h.session.Done())
 	go func() {
 		<-h.session.Done()
 		i.mu.Lock()
@@ -71,6 +74,7 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if err != nil {
 		return h, err
 	}
+	h.watch = guard.NewWatch(i.guarded())
 	h.reporter = planned.NewReporter(i.plan, i.driver.options.Denied)
 	setup, err := i.setup(h.network, files, h.reporter)
 	if err != nil {

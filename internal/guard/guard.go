@@ -65,7 +65,7 @@ func New(o Options) *Guard {
 // Program returns the seccomp program for the guard's commands on this architecture.
 func (g *Guard) Program() (seccomp.Program, error) {
 	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
-		Removals: g.sweep.links || g.view != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads,
+		Removals: g.sweep.links || g.view != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads, Tuning: g.o.Rules.Inside,
 	})
 }
 
@@ -160,6 +160,13 @@ func (g *Guard) answer(n notification) {
 		if g.view != nil {
 			_ = g.view.open() // with the rights of the guard; without a view nothing is permitted
 		}
+	}
+	if tuning, own := g.tunes(n); own {
+		g.listener.refuse(n.id, unix.EPERM)
+		return
+	} else if tuning {
+		g.listener.proceed(n.id)
+		return
 	}
 	call, known := entryCallOf(n.nr)
 	if !known {

@@ -10,6 +10,29 @@ type AskOptions struct {
 	Binds    bool // also bind, which makes the name of a Unix socket, and getsockname and getpeername, which return it
 	Writes   bool // also opens for writing of what exists
 	Reads    bool // also all other opens
+	Tuning   bool // also changes of limits and scheduling, but for those of the caller by the ID 0
+}
+
+// tuning reports calls that name a process, whose ID may be that of any thread.
+func tuning() []callRule {
+	first := func(p *bpfProgram) {
+		p.load(argLow(0))
+		p.equal(0, toAllow, toAsk)
+	}
+	kind := func(process uint32) func(*bpfProgram) { // the first argument says what kind of ID the second one is
+		return func(p *bpfProgram) {
+			p.load(argLow(0))
+			p.equal(process, "", toAsk)
+			p.load(argLow(1))
+			p.equal(0, toAllow, toAsk)
+		}
+	}
+	const ioprioProcess = 1
+	return []callRule{
+		{calls: "prlimit64 sched_setparam sched_setscheduler sched_setattr sched_setaffinity", check: first},
+		{calls: "setpriority", check: kind(unix.PRIO_PROCESS)},
+		{calls: "ioprio_set", check: kind(ioprioProcess)},
+	}
 }
 
 // Ask makes the program that reports to the guard each call
@@ -58,6 +81,9 @@ func Ask(arch string, o AskOptions) (Program, error) {
 	}
 	if o.Binds {
 		rules = append(rules, callRule{calls: "bind getsockname getpeername", to: toAsk})
+	}
+	if o.Tuning {
+		rules = append(rules, tuning()...)
 	}
 	return filterPlan{
 		table:   table,

@@ -310,6 +310,7 @@ func Test_Guard_Program_Asks_About_New_Names(t *testing.T) {
 		{"by itself", AskOptions{}, ""},
 		{"with removals", AskOptions{Removals: true}, "unlink unlinkat rmdir"},
 		{"with binds", AskOptions{Binds: true}, "bind getsockname getpeername"},
+		{"with tuning", AskOptions{Tuning: true}, "ioprio_set"}, // of the kind 0, which none has
 		{"with both", AskOptions{Removals: true, Binds: true}, "unlink unlinkat rmdir bind getsockname getpeername"},
 	}
 	for _, arch := range bothArchs {

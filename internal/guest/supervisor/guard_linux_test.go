@@ -227,6 +227,10 @@ func Test_The_Guard_Inside_Holds_Against_Commands(t *testing.T) {
 			"own socket": "ok", "kill 1": "ok", "stop 1": "ok", // and nothing happens
 			"trace 1": "EPERM", "descriptor of 1": "EPERM", "read 1": "EPERM",
 			"memory of 1": "EACCES", "descriptors of 1": "EACCES", "the runner": "EACCES", "the hooks away": "EBUSY",
+			"limits of 1": "EPERM", "limits of its thread": "EPERM", "reading limits of 1": "ok", "policy of 1": "EPERM", "policy of its thread": "EPERM",
+			"attributes of 1": "EPERM", "processors of 1": "EPERM", "priority of 1": "EPERM", "priority of its group": "EPERM",
+			"priority of the user": "EPERM", "I/O of 1": "EPERM", "I/O of the user": "EPERM",
+			"own limits": "ok", "own policy": "ok", "own priority": "ok", "own processors": "ok", "own I/O": "ok",
 			"set-user-ID": "EPERM", "an ordinary file": "ok", "a directory": "ok", "an ordinary rename": "ok",
 		}
 		for name, is := range got {

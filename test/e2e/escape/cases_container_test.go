@@ -112,6 +112,14 @@ func contained() []escape {
 			ID: "G40.12", Name: "the filter holds with debuggers allowed", Flags: []string{"--debuggers"},
 			Go: []string{"calls", "io_uring_setup", "keyctl", "userfaultfd", "bpf"},
 		},
+		{
+			ID: "G40.13", Name: "the limits and the scheduling of the guard are not changed",
+			Sh: `prlimit --pid $$ --nofile=512 || echo BROKEN prlimit; chrt -b -p 0 $$ || echo BROKEN chrt; renice -n 19 -p $$ || echo BROKEN renice
+				for t in /proc/1/task/*; do t=${t##*/}; prlimit --pid $t --nofile=3 && echo OPEN limits; chrt -i -p 0 $t && echo OPEN scheduling
+					renice -n 19 -p $t && echo OPEN priority; ionice -c 3 -p $t && echo OPEN I/O; taskset -p 1 $t && echo OPEN processors; done
+				renice -n 19 -u $(id -u) && echo OPEN all of the user; renice -n 19 -g 1 && echo OPEN group; mkdir .husky && echo OPEN name; true`,
+			Hold: holdAbsent("{work}/.husky"),
+		},
 	}
 	for i := range out {
 		out[i].Control = control{None: "the container is its own host"}

@@ -37,7 +37,7 @@ func unsuitableForKube(c *escape) string {
 		return "a pod has a copy, so no work on the host can be lost"
 	case kind == "D30" && (c.ID <= "D30.4" || c.ID == "D30.6"):
 		return "commits in a copy do not come back; D30.5 commits, too"
-	case kind == "G41", c.ID == "G40.9", c.ID == "G40.11":
+	case kind == "G41", c.ID == "G40.9", c.ID == "G40.11", c.ID == "G40.13":
 		return "nothing of the host is mounted into a pod"
 	case c.Net != nil && refusedByKube(c) == "":
 		return "the test's own network has no cluster"

@@ -94,7 +94,63 @@ func attempts(ws string) map[string]func() error {
 		"a directory":        func() error { return unix.Mkdir(in("dir"), 0o755) },
 		"an ordinary rename": func() error { return unix.Rename(file(), in("renamed")) },
 	}
+	for name, try := range tunings() {
+		all[name] = try
+	}
 	return all
+}
+
+// tunings change the limits and the scheduling of processes: of the first one, which is the supervisor, by its threads' IDs, too.
+func tunings() map[string]func() error {
+	thread := 1
+	if tasks, err := os.ReadDir("/proc/1/task"); err == nil {
+		for _, task := range tasks {
+			thread, _ = strconv.Atoi(task.Name()) // the last one
+		}
+	}
+	pid, limit := os.Getpid(), unix.Rlimit{Cur: 64, Max: 64}
+	files := func(pid int) error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &limit, nil) }
+	call := func(nr, a, b, c uintptr) error {
+		if _, _, errno := unix.RawSyscall(nr, a, b, c); errno != 0 {
+			return errno
+		}
+		return nil
+	}
+	idle := func(pid int) error {
+		var priority int32
+		err := call(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), unix.SCHED_IDLE, uintptr(unsafe.Pointer(&priority)))
+		runtime.KeepAlive(&priority)
+		return err
+	}
+	const ioIdle = 3 << 13
+	one := unix.CPUSet{1}
+	return map[string]func() error{
+		"limits of 1":          func() error { return files(1) },
+		"limits of its thread": func() error { return files(thread) },
+		"reading limits of 1":  func() error { return unix.Prlimit(1, unix.RLIMIT_NOFILE, nil, &unix.Rlimit{}) },
+		"policy of 1":          func() error { return idle(1) },
+		"policy of its thread": func() error { return idle(thread) },
+		"attributes of 1": func() error {
+			return unix.SchedSetAttr(1, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+		},
+		"processors of 1": func() error { return unix.SchedSetaffinity(1, &one) },
+		"priority of 1":   func() error { return unix.Setpriority(unix.PRIO_PROCESS, thread, 19) },
+		"priority of its group": func() error {
+			group, err := unix.Getpgid(1)
+			if err == nil && group == 0 {
+				return unix.EPERM // the group lies outside, where no ID leads
+			}
+			return unix.Setpriority(unix.PRIO_PGRP, group, 19)
+		},
+		"priority of the user": func() error { return unix.Setpriority(unix.PRIO_USER, os.Getuid(), 19) },
+		"I/O of 1":             func() error { return call(unix.SYS_IOPRIO_SET, 1, 1, ioIdle) },
+		"I/O of the user":      func() error { return call(unix.SYS_IOPRIO_SET, 3, uintptr(os.Getuid()), ioIdle) },
+		"own limits":           func() error { return files(pid) },
+		"own policy":           func() error { return idle(pid) },
+		"own priority":         func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) },
+		"own processors":       func() error { return unix.SchedSetaffinity(unix.Gettid(), &one) },
+		"own I/O":              func() error { return call(unix.SYS_IOPRIO_SET, 1, uintptr(pid), ioIdle) },
+	}
 }
 
 func must(err error) {
