@@ -65,10 +65,23 @@ func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 			g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: op.String(), Target: full})
 		}
 	case op == opOpen && how.writes() && how&unix.O_EXCL == 0:
-		if g.writable(full) {
+		if g.writable(full) && !isSpecial(e) {
 			g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: "write", Target: full})
 		}
 	}
+}
+
+// isSpecial reports whether e is a FIFO, a socket or a device: a read-only mount does not refuse to open it.
+func isSpecial(e entry) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return false
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG, unix.S_IFDIR:
+		return false
+	}
+	return true
 }
 
 // writable reports whether path could be written to but for the sandbox's mounts. Inside, the kernel names a
