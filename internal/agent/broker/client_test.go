@@ -215,7 +215,7 @@ func Test_Answers_Of_Every_Kind_Arrive(t *testing.T) {
 					resp := b.post(t.Context(), t, path(api), question(api, streamed))
 					defer resp.Body.Close()
 					h := hear(t, api, resp)
-					for i := range h.calls { // a request is JSON, and nobody promises its spaces
+					for i := range h.calls { // a request is JSON, whose spaces and escapes may differ
 						h.calls[i].arguments = strings.ReplaceAll(h.calls[i].arguments, `\u00e4`, "ä")
 					}
 					if h.err != nil || h.text != said.text || h.thought != said.thought || !reflect.DeepEqual(h.calls, said.calls) || h.stop != said.stop {

@@ -93,7 +93,7 @@ func Test_A_Broken_Stream_Ends_With_An_Error(t *testing.T) {
 			"the connection ends":  {func(http.ResponseWriter, *http.Request) {}, "broken_stream", "broke off"},
 			"it breaks":            {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "broken_stream", "broke off"},
 			"the server says so":   {stream(inner[to]), "", "I am overloaded"},
-			"garbage":              {stream("data: {\"type\": nonsense"), "bad_answer", "no answer"},
+			"garbage":              {stream("data: {\"type\": nonsense"), "bad_answer", "other than an answer"},
 			"half an event":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "data: {") }, "broken_stream", "broke off"},
 			"done without an end":  {stream("data: [DONE]"), "", ""},
 			"a value of no number": {stream(`data: {"type":"message_delta","delta":{"stop_reason":7},"choices":"x","output_index":"y"}`), "broken_stream", "broke off"},
@@ -286,8 +286,8 @@ func Test_Requests_That_Cannot_Be_Are_Refused(t *testing.T) {
 	t.Parallel()
 	for api, rows := range map[connector.Protocol]map[string]string{
 		connector.Anthropic: {
-			`{`:                       "no valid JSON",
-			`[]`:                      "no JSON object",
+			`{`:                       "not valid JSON",
+			`[]`:                      "not a JSON object",
 			`{"messages":[]}`:         "model: expected",
 			`{"model":"asked-model"}`: "at least one message",
 			`{"model":"asked-model"} {"model":"other"}`:         "something follows",
@@ -299,7 +299,7 @@ func Test_Requests_That_Cannot_Be_Are_Refused(t *testing.T) {
 			`{"model":"asked-model","messages":[{"role":"user","content":7}]}`:                                                         "expected a text or a list",
 			`{"model":"asked-model","messages":[{"role":"user","content":"x"}],"tool_choice":{"type":"tool","name":"gone"}}`:           "there is no tool",
 			`{"model":"asked-model","messages":[{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"1"}]}]}`:           "its result the user's",
-			`{"model":"asked-model","messages":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`:                   "no valid JSON",
+			`{"model":"asked-model","messages":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`:                   "not valid JSON",
 			`{"model":"asked-model","messages":[{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":"x"}}]}]}`: `no source \"file\"`,
 			`{"model":"asked-model","messages":[{"role":"user","content":"` + strings.Repeat("x", 70_000) + `"}]}`:                     "larger than this run may send",
 		},
@@ -356,7 +356,7 @@ func Test_An_Oversized_Event_Is_An_Invalid_Answer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, connector.OpenAI, stream("data: "+strings.Repeat("x", 33<<20)))
 	status, body, _ := b.read(t, path(connector.Anthropic), question(connector.Anthropic, true))
-	if e := b.entry(t); status != http.StatusBadGateway || !strings.Contains(body, "no answer") || e.Code != "bad_answer" {
+	if e := b.entry(t); status != http.StatusBadGateway || !strings.Contains(body, "other than an answer") || e.Code != "bad_answer" {
 		t.Errorf("got %d %s, %+v", status, body, e)
 	}
 }

@@ -32,11 +32,11 @@ func refused(message string) *dialect.Fault {
 func parse(body []byte) (asked, *dialect.Fault) {
 	a := asked{}
 	if !json.Valid(body) {
-		return a, refused("the request is no valid JSON, or something follows it")
+		return a, refused("the request is not valid JSON, or something follows it")
 	}
 	body = bytes.TrimSpace(body)
 	if body[0] != '{' {
-		return a, refused("the request is no JSON object")
+		return a, refused("the request is not a JSON object")
 	}
 	members := splitObject(body)
 	if f := twice(members, nil); f != nil {

@@ -67,7 +67,7 @@ func (c *call) whole(ctx context.Context, build builder, g *gauge) *dialect.Faul
 		}
 		g.seen = int64(len(raw))
 		if len(raw) > maxWhole || !strings.HasPrefix(strings.TrimSpace(string(raw[:min(len(raw), 64)])), "{") {
-			return c.badAnswer(errors.New("the server of connector " + c.to.ID + " answered with no JSON object"))
+			return c.badAnswer(errors.New("the server of connector " + c.to.ID + " answered with something other than a JSON object"))
 		}
 		g.told, g.exact = dialect.For(c.api).Errors().Usage(raw)
 		c.respond(http.StatusOK, raw)

@@ -298,7 +298,7 @@ func responsesEvents(a answer) []string {
 		`{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}}`, status, status, status, details))
 }
 
-// whole is an answer of that protocol that is no stream.
+// whole is an answer of that protocol that is not a stream.
 func whole(p connector.Protocol, text string) string {
 	switch p {
 	case connector.Anthropic:

@@ -212,7 +212,7 @@ func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
 
 func (c *call) badAnswer(err error) *dialect.Fault {
 	c.entry.Err = err
-	return &dialect.Fault{Status: http.StatusBadGateway, Code: "bad_answer", Message: "the connector " + c.to.ID + " answered with something that is no answer"}
+	return &dialect.Fault{Status: http.StatusBadGateway, Code: "bad_answer", Message: "the connector " + c.to.ID + " answered with something other than an answer"}
 }
 
 // start begins a stream towards the agent.

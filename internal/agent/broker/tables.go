@@ -44,7 +44,7 @@ const (
 
 // notBackground permits requests whose answer the agent waits for.
 func notBackground() *shape {
-	return &shape{only: []string{"false", "null"}, why: "expected false: what nobody waits for cannot be counted"}
+	return &shape{only: []string{"false", "null"}, why: "expected false: the broker cannot count what the client does not wait for"}
 }
 
 func ordinaryTier() *shape {

@@ -108,8 +108,8 @@ func (c *call) head(req *http.Request, key string) {
 			}
 		}
 		for _, name := range []string{"Anthropic-Beta", "Openai-Beta"} {
-			if kept := c.betas(c.r.Header.Values(name)); len(kept) > 0 {
-				req.Header.Set(name, strings.Join(kept, ","))
+			if passed := c.betas(c.r.Header.Values(name)); len(passed) > 0 {
+				req.Header.Set(name, strings.Join(passed, ","))
 			}
 		}
 		if q := c.r.URL.Query(); q.Get("beta") == "true" {
@@ -138,15 +138,15 @@ func (c *call) head(req *http.Request, key string) {
 
 // betas returns the values of a header that the table or the connector permits.
 func (c *call) betas(lines []string) []string {
-	var kept []string
+	var passed []string
 	for _, line := range lines {
 		for value := range strings.SplitSeq(line, ",") {
 			if value = strings.TrimSpace(value); betas[value] || slices.Contains(c.to.Allow.Betas, value) {
-				kept = append(kept, value)
+				passed = append(passed, value)
 			}
 		}
 	}
-	return kept
+	return passed
 }
 
 // hidden returns the error with the key removed.
