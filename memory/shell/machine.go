@@ -463,9 +463,17 @@ const graceBytes = 1 << 20
 // take counts n more bytes, or fewer when n is negative. False: there are not as many,
 // and nothing has been counted.
 func (m *machine) take(n int) bool {
+	if m.tryTake(n) {
+		return true
+	}
+	m.meet(ErrMemory)
+	return false
+}
+
+// tryTake is take for a caller that can do with less: the run has not met the limit.
+func (m *machine) tryTake(n int) bool {
 	if total := m.bytes.Add(int64(n)); n > 0 && total > m.most.Load() {
 		m.bytes.Add(-int64(n))
-		m.meet(ErrMemory)
 		return false
 	}
 	return true

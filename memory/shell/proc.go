@@ -443,7 +443,7 @@ func (p *Proc) Reserve(n int) error {
 		return nil
 	}
 	more := p.held - p.reserved
-	if batch := more + memoryBatch; p.sh.m.take(batch) {
+	if batch := more + memoryBatch; p.sh.m.tryTake(batch) {
 		p.reserved += batch
 	} else if p.sh.m.take(more) {
 		p.reserved += more

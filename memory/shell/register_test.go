@@ -332,3 +332,20 @@ func Test_Registering_While_Jobs_Look_For_Programs_Is_Safe(t *testing.T) {
 	}
 	s.wants("wait; more49 x", "more49: more49 x\n", "", 1)
 }
+
+func Test_Memory_That_Suffices_For_A_Command_Meets_No_Limit(t *testing.T) {
+	const all = 1 << 20
+	for n, want := range map[int]error{all - 1<<15: nil, 2 * all: shell.ErrMemory} { // below the limit, but for the step that a process takes
+		s := newSession(t, shell.Options{Limits: shell.Limits{Bytes: all}})
+		s.register(shell.Command{Name: "reserve", Run: func(p *shell.Proc) int {
+			if p.Reserve(n) != nil {
+				return 1
+			}
+			return 0
+		}})
+		res, err := s.Run(t.Context(), "reserve", shell.Stdio{})
+		if err != nil || !errors.Is(res.Limit, want) || (res.Status == 0) != (want == nil) {
+			t.Errorf("%d bytes: %+v, %v; want the limit %v", n, res, err, want)
+		}
+	}
+}
