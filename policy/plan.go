@@ -89,7 +89,8 @@ type Guard struct {
 	Rule   int      // index into Plan.Rules
 }
 
-// NestedNames forbid to create entries of some names in any directory of some trees, because programs of the host obey them
+// NestedNames forbid to create entries of some names in any directory of some trees, because programs of the host
+// obey them
 // wherever a user works. What exists when the plan is made is covered by a Mount.
 type NestedNames struct {
 	Roots        []string // the trees, sorted; none: nothing is forbidden

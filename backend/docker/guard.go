@@ -55,7 +55,8 @@ func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Repo
 	}, nil
 }
 
-// guarded returns the names that must not come into being, as the host has them, in the directories that the container shows.
+// guarded returns the names that must not come into being, as the host has them, in the directories that the
+// container shows.
 func (p *prepared) guarded() []guard.Name {
 	return slices.DeleteFunc(planned.Rules(p.plan).Names, func(n guard.Name) bool {
 		_, shown := p.inside(string(n.Dir))
@@ -63,7 +64,8 @@ func (p *prepared) guarded() []guard.Name {
 	})
 }
 
-// inspect reports guarded names that have come into being on the host: the guard is a process inside, so this second look does
+// inspect reports guarded names that have come into being on the host: the guard is a process inside, so this second
+// look does
 // not depend on it. A user of the host can have made them, so the sandbox goes on.
 func (i *instance) inspect(h holding) {
 	if h.watch == nil {

@@ -52,7 +52,8 @@ type view struct {
 	dir    bool
 }
 
-// views returns what the plan shows of the host, parents first. A path has one place inside: a workspace that stands elsewhere than
+// views returns what the plan shows of the host, parents first. A path has one place inside: a workspace that stands
+// elsewhere than
 // on the host is hidden where a mount of a directory above would show it a second time, without its protections.
 func (p *prepared) views() ([]view, error) {
 	plan, roots := p.plan, shown(p.plan)

@@ -15,8 +15,10 @@ const (
 	ioprioGroup   = 2
 )
 
-// tunes reports whether a call changes the limits or the scheduling of a process, and whether that is the guard's own, by a
-// user that both share: then the guard could be stopped, slowed or left without descriptors. The kernel executes what is
+// tunes reports whether a call changes the limits or the scheduling of a process, and whether that is the guard's
+// own, by a
+// user that both share: then the guard could be stopped, slowed or left without descriptors. The kernel executes
+// what is
 // allowed. It reads no memory, so no thread can change what the guard has seen.
 func (g *Guard) tunes(n notification) (tuning, own bool) {
 	first, second := int(int32(n.args[0])), int(int32(n.args[1]))
@@ -34,7 +36,8 @@ func (g *Guard) tunes(n notification) (tuning, own bool) {
 	return false, false
 }
 
-// isOwnSet reports whether a process, a group of processes, or else all processes of a user include this one, for a caller.
+// isOwnSet reports whether a process, a group of processes, or else all processes of a user include this one, for a
+// caller.
 func isOwnSet(caller, id int, process, group bool) bool {
 	switch {
 	case process:

@@ -17,7 +17,8 @@ func NewWatch(names []Name) *Watch {
 	return &Watch{places: newSweeper(names).places, seen: map[string]bool{}}
 }
 
-// Look returns the paths that exist now and did not, each once: guarded names, and links that came onto the way to one. Who made
+// Look returns the paths that exist now and did not, each once: guarded names, and links that came onto the way to
+// one. Who made
 // them is not known.
 func (w *Watch) Look() []string {
 	w.mu.Lock()

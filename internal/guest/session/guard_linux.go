@@ -212,7 +212,8 @@ func (s *supervisor) await(g *guarding) {
 	g.reason <- why
 }
 
-// tell sends the guard's refusals, each once a minute and again after the start of another command, and finally the reason for the end of the sandbox. It ignores errors: then
+// tell sends the guard's refusals, each once a minute and again after the start of another command, and finally the
+// reason for the end of the sandbox. It ignores errors: then
 // the host has gone.
 func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
 	var since time.Time

@@ -10,7 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 )
 
-// nestedRules forbids the names that programs of the host obey in any directory, below roots. Open are the caches and agents'
+// nestedRules forbids the names that programs of the host obey in any directory, below roots. Open are the caches
+// and agents'
 // directories among them, as trees of dependencies are, and what a trusted layer makes writable by such a name.
 func (f *Resolution) nestedRules(roots []string) nested.Rules {
 	out := nested.Rules{Roots: roots, Names: preset.NestedNames, Dependencies: preset.DependencyDirs}
@@ -30,7 +31,8 @@ func (f *Resolution) nestedRules(roots []string) nested.Rules {
 	return out
 }
 
-// protectNested shields what exists of those names outside of projects, the directories where all names are shielded already. In
+// protectNested shields what exists of those names outside of projects, the directories where all names are shielded
+// already. In
 // the directory of a repository of Mercurial only its configuration names programs.
 func (f *Resolution) protectNested(found, projects []string) {
 	names := nested.New(f.nested)

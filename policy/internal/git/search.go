@@ -93,7 +93,8 @@ type search struct {
 	named []string
 }
 
-// Search returns the repositories at and below roots, and the paths of entries that have one of names, both sorted. It follows no
+// Search returns the repositories at and below roots, and the paths of entries that have one of names, both sorted.
+// It follows no
 // links, enters neither stops nor .git, and reports directories it cannot list.
 func Search(roots []string, stops map[string]bool, names *Names) (found []Repository, named []string) {
 	s := &search{stops: stops, names: names, stack: slices.Clone(roots)}

@@ -54,7 +54,8 @@ var ProjectNames = []string{
 	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
 }
 
-// NestedNames are those of ProjectNames that programs obey in whichever directory a user opens, enters or starts them. The others
+// NestedNames are those of ProjectNames that programs obey in whichever directory a user opens, enters or starts
+// them. The others
 // take effect at the top of a repository or in the home directory only.
 var NestedNames = []string{
 	// editors
@@ -69,13 +70,15 @@ var NestedNames = []string{
 	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
 }
 
-// MercurialDir is the directory that makes its parent a repository, and MercurialConfig the file in it that names hooks.
+// MercurialDir is the directory that makes its parent a repository, and MercurialConfig the file in it that names
+// hooks.
 const (
 	MercurialDir    = ".hg"
 	MercurialConfig = MercurialDir + "/hgrc"
 )
 
-// DependencyDirs are directories that tools fill with unpacked packages and build results. Packages contain NestedNames, and
+// DependencyDirs are directories that tools fill with unpacked packages and build results. Packages contain
+// NestedNames, and
 // users open the project, not the package.
 var DependencyDirs = []string{
 	"node_modules", "bower_components", "vendor", "site-packages", "dist-packages", "venv", ".venv", ".tox", ".nox", "target",

@@ -100,7 +100,8 @@ func attempts(ws string) map[string]func() error {
 	return all
 }
 
-// tunings change the limits and the scheduling of processes: of the first one, which is the supervisor, by its threads' IDs, too.
+// tunings change the limits and the scheduling of processes: of the first one, which is the supervisor, by its
+// threads' IDs, too.
 func tunings() map[string]func() error {
 	thread := 1
 	if tasks, err := os.ReadDir("/proc/1/task"); err == nil {
