@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -79,7 +80,23 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		i.inspect(now)
 		i.running.Add(-1)
 	}()
-	return p, nil
+	return &process{p, i}, nil
+}
+
+// process is a command. When its container ends first, Wait returns why.
+type process struct {
+	*session.Process
+
+	instance *instance
+}
+
+// Wait waits for the end of the command. Closed: the container ended first, with the reason.
+func (p *process) Wait() (sandbox.Exit, error) {
+	exit, err := p.Process.Wait()
+	if sandbox.CodeOf(err) == sandbox.Closed && !p.instance.isClosed() {
+		err = p.instance.endReason(context.Background(), err)
+	}
+	return exit, err
 }
 
 // Dial connects to a port on the container's loopback. Denied: the port is that of the sandbox's proxy.
@@ -111,16 +128,27 @@ func (i *instance) Listen(ctx context.Context, address string) (net.Listener, er
 	return l, err
 }
 
+// endTime bounds the wait for the engine to learn of a container's end.
+const endTime = 5 * time.Second
+
 // endReason returns the error for a container that has ended unexpectedly.
 func (i *instance) endReason(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	<-i.await(ctx, i.containerID(), container.WaitConditionNotRunning) // its guest has ended, which the engine learns a moment later
 	found, ierr := i.engine.ContainerInspect(ctx, i.containerID(), client.ContainerInspectOptions{})
+	state := found.Container.State
 	switch {
-	case sandbox.CodeOf(i.engine.Wrap(ierr, "look at the container")) == sandbox.NotFound:
-		return sandbox.Errorf(sandbox.Closed, "the sandbox's container was removed or has ended")
+	case sandbox.CodeOf(i.engine.Wrap(ierr, "look at the container")) == sandbox.NotFound,
+		state != nil && (state.Status == container.StateRemoving || state.Status == container.StateDead):
+		return sandbox.Errorf(sandbox.Closed, "the sandbox's container was removed by another program").
+			WithHint("agent-sandbox start begins with a new one; the workspace and the volumes are as they were")
 	case ierr != nil:
 		return errors.Join(err, i.engine.Wrap(ierr, "look at the container"))
-	case found.Container.State != nil && found.Container.State.OOMKilled:
+	case state != nil && state.OOMKilled:
 		return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: its memory limit was reached")
+	case state != nil && !state.Running:
+		return sandbox.Errorf(sandbox.Closed, "%w (its container ended with status %d)", err, state.ExitCode)
 	}
 	return err
 }

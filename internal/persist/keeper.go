@@ -175,6 +175,7 @@ func (k *keeper) wait(ctx context.Context) {
 			return
 		case <-ended:
 			k.log.Warn("the sandbox ended by itself")
+			k.awaitReports()
 			return
 		case <-change:
 		case <-idle:
@@ -183,6 +184,28 @@ func (k *keeper) wait(ctx context.Context) {
 			return
 		case <-life:
 			k.expired = true
+			return
+		}
+	}
+}
+
+// reportTime bounds the wait for clients to learn why a sandbox has ended.
+const reportTime = 10 * time.Second
+
+// awaitReports waits until the clients know the end of their commands, which an ended sandbox has ended.
+func (k *keeper) awaitReports() {
+	late := time.After(reportTime)
+	for {
+		_, change := k.state()
+		k.mu.Lock()
+		running := k.running
+		k.mu.Unlock()
+		if running == 0 {
+			return
+		}
+		select {
+		case <-change:
+		case <-late:
 			return
 		}
 	}

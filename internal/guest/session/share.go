@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -97,6 +98,10 @@ func (a *asked) share(ctx context.Context, s Shared) {
 	exit, err := p.Wait()
 	// When the sharing ends, the sandbox ends with the command, whose exit status is unknown: it is not 0.
 	if err != nil && (ctx.Err() == nil || exit == sandbox.Exit{}) {
+		if errors.Is(err, sandbox.ErrClosed) {
+			a.refuse(err) // why the sandbox has ended
+			return
+		}
 		_ = a.out.last(frameFailed, nil) // the client reports that the session broke off
 		return
 	}
