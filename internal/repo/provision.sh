@@ -77,7 +77,11 @@ if has "refs/heads/$branch"; then
   git -C "$main" worktree add -q "$tree" "$branch"
 else
   from=
-  for ref in "refs/remotes/origin/$branch" "refs/remotes/host/$branch" refs/remotes/origin/main refs/remotes/origin/HEAD \
+  # A new branch starts from the commit that is checked out when the host is on no branch.
+  detached=
+  git -C "$host" symbolic-ref --quiet HEAD >/dev/null ||
+    { git -C "$main" fetch -q host +HEAD:refs/remotes/host-detached 2>/dev/null && detached=refs/remotes/host-detached; }
+  for ref in "refs/remotes/origin/$branch" "refs/remotes/host/$branch" ${detached:+"$detached"} refs/remotes/origin/main refs/remotes/origin/HEAD \
     refs/remotes/origin/master "refs/remotes/host/$(git -C "$host" symbolic-ref --quiet --short HEAD || true)" \
     refs/remotes/host/main; do
     if has "$ref"; then
@@ -89,7 +93,9 @@ else
     say "$host has no commit to start a branch from"
     exit 6
   }
-  git -C "$main" worktree add -q --no-track -b "$branch" "$tree" "$from"
+  track=--no-track
+  [ "$from" != "refs/remotes/origin/$branch" ] || track=--track
+  git -C "$main" worktree add -q $track -b "$branch" "$tree" "$from"
 fi
 printf '%s' "$branch" >"$main/.git/shelf-$dir"
 share_hooks

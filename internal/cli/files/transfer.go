@@ -2,6 +2,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ func NewPut(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put [flags] HOSTPATH|- NAME:PATH",
 		Short: "copy a file or directory into a sandbox",
-		Long: `Into PATH when that is a directory, to that name otherwise; HOSTPATH/. means what
-is in HOSTPATH. Symbolic links are copied as links. With - a tar archive comes
+		Long: `Into PATH when that is a directory, to that name otherwise; without PATH, into the
+sandbox's working directory. HOSTPATH/. means what is in HOSTPATH. Symbolic links are copied as links. With - a tar archive comes
 from standard input and is extracted into PATH.`,
 		Example:           "agent-sandbox put data.csv work:/tmp\nagent-sandbox put src/. work:/tmp/src",
 		ValidArgsFunction: completePlace(a, 1),
@@ -166,13 +167,13 @@ func twoPlaces(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// splitPlace splits NAME:PATH.
+// splitPlace splits NAME:PATH. Without a path it is the working directory of commands.
 func splitPlace(cmd *cobra.Command, arg string) (name, inside string, err error) {
 	name, inside, ok := strings.Cut(arg, ":")
-	if !ok || name == "" || inside == "" {
+	if !ok || name == "" {
 		return "", "", console.UsageError(cmd.CommandPath(), "%q is not NAME:PATH", arg)
 	}
-	return name, inside, nil
+	return name, cmp.Or(inside, "."), nil
 }
 
 // withSandbox calls do with a persistent sandbox.

@@ -7,22 +7,41 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
 )
 
 // NewStatus returns the command status.
 func NewStatus(a *console.App) *cobra.Command {
 	var at inventory.Place
+	var f repository.Flags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:               "status [flags] NAME",
+		Use:               "status [flags] [NAME]",
 		Short:             "show a sandbox's status",
+		Long:              "Without NAME it is the sandbox of the working directory's repository, or with --branch\nthat of a branch.",
 		Example:           "agent-sandbox status work\nagent-sandbox status --json work | jq .running",
 		ValidArgsFunction: inventory.CompleteNames(a),
-		Args:              console.OneSandbox,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && at == (inventory.Place{}) && repository.IsInitialisedHere() {
+				return f.Check()
+			}
+			if f.IsSet() {
+				return console.UsageError(cmd.CommandPath(), "--branch is for the working directory's repository, which 'agent-sandbox init' prepares")
+			}
+			return console.OneSandbox(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return printStatus(cmd.Context(), a, args[0], at, asJSON)
+			if len(args) > 0 {
+				return printStatus(cmd.Context(), a, args[0], at, asJSON)
+			}
+			r, err := repository.At(a, "")
+			if err != nil {
+				return err
+			}
+			return printStatus(cmd.Context(), a, r.Container(f.Branch), at, asJSON)
 		},
 	}
+	f.Register(cmd, false)
 	at.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, console.ExitSimple)

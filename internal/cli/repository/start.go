@@ -20,6 +20,8 @@ type Flags struct {
 	Branch  string
 	baseTag string
 	build   bool
+
+	needsBuild bool // the base has no effect without a build
 }
 
 // Register adds the flags of f to cmd; with start, also those of commands that start a sandbox.
@@ -29,15 +31,19 @@ func (f *Flags) Register(cmd *cobra.Command, start bool) {
 	fs.StringVar(&f.Branch, "branch", "", "work in a worktree of `BRANCH`, which is made when missing")
 	if start {
 		addBaseTag(cmd, &f.baseTag)
+		f.needsBuild = true
 		fs.BoolVar(&f.build, "build", false, "build the repository's image first")
 	}
 }
 
 // IsSet reports whether any of the flags was given.
-func (f *Flags) IsSet() bool { return *f != Flags{} }
+func (f *Flags) IsSet() bool { return f.Branch != "" || f.baseTag != "" || f.build }
 
-// Check rejects branch names that git rejects.
+// Check rejects branch names that git rejects, and flags that have no effect.
 func (f *Flags) Check() error {
+	if f.baseTag != "" && f.needsBuild && !f.build {
+		return sandbox.Errorf(sandbox.Invalid, "--base-tag chooses the base of a build").WithHint("add --build, or run: agent-sandbox build --base-tag %s", f.baseTag)
+	}
 	if f.Branch == "" {
 		return nil
 	}

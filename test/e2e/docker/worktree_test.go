@@ -99,3 +99,44 @@ func Test_The_Hooks_Of_The_Host_Run_In_A_Worktree(t *testing.T) {
 		t.Error("the hook of husky can be changed")
 	}
 }
+
+func Test_A_New_Branch_Starts_Where_The_Host_Is(t *testing.T) {
+	u := newUser(t)
+	u.buildBase()
+	dir := u.repository("detached")
+	t.Cleanup(func() { u.forget(dir) })
+	u.run(dir, "init", "--base-tag", baseTag)
+	// A branch of origin is tracked.
+	origin := u.repository("origin")
+	u.git(origin, "branch", "theirs")
+	u.git(dir, "remote", "add", "origin", origin)
+	u.git(dir, "fetch", "-q", "origin")
+	u.git(dir, "checkout", "-q", "--detach")
+	u.git(dir, "commit", "-q", "--allow-empty", "-m", "detached")
+	name := strings.TrimSpace(u.run(dir, "start", "--branch", "new", "."))
+	if out := u.inside(name, "git log -1 --format=%s; git symbolic-ref --short HEAD"); out.stdout != "detached\nnew\n" {
+		t.Errorf("a new branch: %+v", out)
+	}
+	name = strings.TrimSpace(u.run(dir, "start", "--branch", "theirs", "."))
+	if out := u.inside(name, "git log -1 --format=%s; git rev-parse --abbrev-ref '@{upstream}'"); out.stdout != "one\norigin/theirs\n" {
+		t.Errorf("a branch of origin: %+v", out)
+	}
+}
+
+func Test_Commands_In_A_Repository_Find_Its_Sandbox(t *testing.T) {
+	u := newUser(t)
+	dir := u.prepared("found")
+	u.fail(dir, "--base-tag chooses the base of a build", "start", "--base-tag", baseTag)
+	name := strings.TrimSpace(u.run(dir, "start"))
+	if out := u.run(dir, "status"); !strings.Contains(out, name) || !strings.Contains(out, "running") {
+		t.Errorf("status: %s", out)
+	}
+	u.fail(dir, "no sandbox", "status", "--branch", "other")
+	u.fail(u.home, "status takes the name of a sandbox", "status")
+	u.fail(u.home, "--branch is for the working directory's repository", "status", "--branch", "x")
+	write(t, u.home+"/data", "data\n")
+	u.run(u.home, "put", u.home+"/data", name+":")
+	if out := u.inside(name, "cat /workspace/found/data"); out.stdout != "data\n" {
+		t.Errorf("put to the working directory: %+v", out)
+	}
+}
