@@ -66,13 +66,13 @@ func validCommand(s string) bool {
 // gitRefusals are command lines that the wrapper of the @git preset refuses with any
 // further arguments, except dry runs, which change nothing.
 var gitRefusals = []string{
-	"checkout", "commit-tree", "filter-branch", "filter-repo", "prune",
-	"stash drop", "stash clear", "stash pop", "reflog expire", "reflog delete", "worktree remove --force", "reset --hard", "reset --merge", "clean",
+	"checkout -B", "commit-tree", "filter-branch", "filter-repo", "prune",
+	"stash drop", "stash clear", "reflog expire", "reflog delete", "worktree remove --force", "clean",
 	"push --force", "push -f", "push --mirror", "push --delete", "push -d", "push --prune", "push --no-verify",
 	"branch -D", "branch -M", "branch -C", "branch --force", "branch -f",
 	"tag -d", "tag --delete", "tag -f", "tag --force",
 	"commit --no-verify", "commit -n", "merge --no-verify", "rebase --no-verify", "am --no-verify", "pull --no-verify",
-	"switch --discard-changes", "switch -f", "switch --force", "switch -C",
+	"switch -C",
 	"rm -f", "rm --force", "fast-import --force",
 }
 

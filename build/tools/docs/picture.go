@@ -18,7 +18,7 @@ var shown = []string{
 	`agent-sandbox exec -- cat ~/.ssh/id_ed25519`,
 	`agent-sandbox exec -- cp /bin/true .git/hooks/pre-commit`,
 	`agent-sandbox exec -q -- curl -sS https://example.com`,
-	`agent-sandbox exec -q -- git reset --hard HEAD~1`,
+	`agent-sandbox exec -q -- git push --force origin main`,
 }
 
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// maxAlias bounds the bytes that are read of an alias.
-const maxAlias = 64 << 10
+// maxAnswer bounds the bytes that are read of an answer of git's.
+const maxAnswer = 64 << 10
 
 // builtinCommands are the common commands whose names no alias can have. For any other
 // name AskAlias starts git.
@@ -29,25 +29,30 @@ const builtinCommands wordList = `add am annotate apply archive bisect blame bra
 
 // AskAlias asks the real git for alias.name, in the repository that c selects.
 func AskAlias(c Call, name string) (string, bool) {
+	text, ok := ask(c, []string{"config", "--get", "alias." + name})
+	return strings.TrimSuffix(text, "\n"), ok || text != "" // a cut alias is still checked
+}
+
+// Ask runs the real git, in the repository that c selects, and returns its output. False: it failed.
+func Ask(c Call, args ...string) (string, bool) { return ask(c, args) }
+
+func ask(c Call, question []string) (string, bool) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return "", false
 	}
 	defer r.Close()
 	args := append([]string{"git"}, parseCommandLine(c.Args).selecting...)
-	args = append(args, "config", "--get", "alias."+name)
+	args = append(args, question...)
 	proc, err := os.StartProcess(path.Join(layout.BinDir, "git"), args, &os.ProcAttr{Env: c.Env, Files: []*os.File{nil, w, nil}})
 	_ = w.Close() // the child has its own; without this the read below would not end
 	if err != nil {
 		return "", false
 	}
-	text, _ := io.ReadAll(io.LimitReader(r, maxAlias)) // a cut alias is still checked
+	text, _ := io.ReadAll(io.LimitReader(r, maxAnswer)) // a cut answer is one
 	_ = r.Close()
 	state, err := proc.Wait()
-	if err != nil || !state.Success() && len(text) == 0 {
-		return "", false
-	}
-	return strings.TrimSuffix(string(text), "\n"), true
+	return string(text), err == nil && state.Success()
 }
 
 // splitAlias splits the value of an alias into words as git does: at blanks that neither

@@ -34,27 +34,27 @@ func Test_Git_Runs_As_Itself_When_Nothing_Is_Refused(t *testing.T) {
 func Test_Git_Is_Refused_By_Every_Way_In(t *testing.T) {
 	b := newGitBox(t)
 	for name, script := range map[string]string{
-		"by name":                 `git reset --hard`,
-		"by path":                 `/usr/bin/git reset --hard`,
-		"in its exec path":        `"$(git --exec-path)"/git reset --hard`,
-		"by a link of its own":    `"$(git --exec-path)"/git-reset --hard`,
-		"by another argv 0":       `(exec -a ls git reset --hard)`,
-		"by a link elsewhere":     `ln -s /usr/bin/git /tmp/g; /tmp/g reset --hard`,
-		"with a false PWD":        `PWD=/tmp git reset --hard`,
-		"from /tmp with -C":       `cd /tmp; git -C /home/w reset --hard`,
-		"from /tmp with GIT_DIR":  `cd /tmp; GIT_DIR=/home/w/.git GIT_WORK_TREE=/home/w git reset --hard`,
-		"by an alias":             `cat >> .git/config <<< '[alias] x = reset --hard'; git x`,
-		"by an alias of an alias": `cat >> .git/config <<< $'[alias]\ny = x\nx = reset --hard'; git y`,
-		"by an alias to a shell":  `cat >> .git/config <<< '[alias] z = !git reset --hard'; git z`,
-		"by a hook":               `printf '#!/bin/sh\ngit reset --hard\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit --allow-empty -m x`,
-		"by rebase --exec":        `rm -f .git/hooks/*; git rebase -x 'git reset --hard' HEAD~1`,
-		"by bisect run":           `git bisect start HEAD HEAD~1; git bisect run git reset --hard`,
-		"by submodule foreach":    `git -c protocol.file.allow=always submodule add -q ./. sub || true; git submodule foreach git reset --hard`,
+		"by name":                 `git stash clear`,
+		"by path":                 `/usr/bin/git stash clear`,
+		"in its exec path":        `"$(git --exec-path)"/git stash clear`,
+		"by a link of its own":    `"$(git --exec-path)"/git-stash clear`,
+		"by another argv 0":       `(exec -a ls git stash clear)`,
+		"by a link elsewhere":     `ln -s /usr/bin/git /tmp/g; /tmp/g stash clear`,
+		"with a false PWD":        `PWD=/tmp git stash clear`,
+		"from /tmp with -C":       `cd /tmp; git -C /home/w stash clear`,
+		"from /tmp with GIT_DIR":  `cd /tmp; GIT_DIR=/home/w/.git GIT_WORK_TREE=/home/w git stash clear`,
+		"by an alias":             `cat >> .git/config <<< '[alias] x = stash clear'; git x`,
+		"by an alias of an alias": `cat >> .git/config <<< $'[alias]\ny = x\nx = stash clear'; git y`,
+		"by an alias to a shell":  `cat >> .git/config <<< '[alias] z = !git stash clear'; git z`,
+		"by a hook":               `printf '#!/bin/sh\ngit stash clear\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit --allow-empty -m x`,
+		"by rebase --exec":        `rm -f .git/hooks/*; git rebase -x 'git stash clear' HEAD~1`,
+		"by bisect run":           `git bisect start HEAD HEAD~1; git bisect run git stash clear`,
+		"by submodule foreach":    `git -c protocol.file.allow=always submodule add -q ./. sub || true; git submodule foreach git stash clear`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitBox(t)
 			got := b.Shell(t, `echo precious > untracked; `+script)
-			if !strings.Contains(got.Stderr+got.Stdout, "agent-sandbox: git reset --hard is blocked: it throws away uncommitted changes\nhint: git stash push") {
+			if !strings.Contains(got.Stderr+got.Stdout, "agent-sandbox: git stash clear is blocked: it deletes stashed work\nhint: leave") {
 				t.Errorf("not refused: %+v", got)
 			}
 		})
@@ -69,22 +69,81 @@ func Test_Git_Is_Refused_In_A_Project_Below_Tmp(t *testing.T) {
 	b := newGitBox(t)
 	b.Add("--bind", b.Work(), "/tmp/project", "--chdir", "/tmp/project")
 	for name, script := range map[string]string{
-		"in it":                       `git reset --hard`,
-		"in a directory of it":        `mkdir -p d; cd d; git reset --hard`,
-		"by -C from the private part": `cd /tmp; git -C project reset --hard`,
-		"by a link from there":        `ln -s project /tmp/link; cd /tmp/link; git reset --hard`,
-		"in a linked work tree":       `git worktree add -q -b wt /tmp/wt; cd /tmp/wt; git reset --hard`,
+		"in it":                       `git stash clear`,
+		"in a directory of it":        `mkdir -p d; cd d; git stash clear`,
+		"by -C from the private part": `cd /tmp; git -C project stash clear`,
+		"by a link from there":        `ln -s project /tmp/link; cd /tmp/link; git stash clear`,
+		"in a linked work tree":       `git worktree add -q -b wt /tmp/wt; cd /tmp/wt; git stash clear`,
 		"by an index that is a link to nothing": `ln -s project/none /tmp/index; git init -q /tmp/r; cd /tmp/r
-			GIT_INDEX_FILE=/tmp/index git reset --hard`,
+			GIT_INDEX_FILE=/tmp/index git stash clear`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := b.Shell(t, script)
-			if !strings.Contains(got.Stderr, "git reset --hard is blocked") {
+			if !strings.Contains(got.Stderr, "git stash clear is blocked") {
 				t.Errorf("not refused: %+v", got)
 			}
 		})
 	}
 	b.Shell(t, "git init -q /tmp/r; cd /tmp/r; git commit -q --allow-empty -m x; git reset -q --hard").Check(t, 0, "", "")
+}
+
+// What could throw uncommitted work away is refused if there is any.
+func Test_Git_Is_Refused_If_Work_Would_Be_Lost(t *testing.T) {
+	const dirty, staged, untracked, deleted = `echo mine >>file`, `echo mine >>file; git add file; git restore -q --source HEAD -W file 2>/dev/null || git show HEAD:file >file`,
+		`echo mine >new`, `rm file`
+	for _, row := range []struct{ state, command, refused string }{
+		{"true", "git checkout -q side", ""},
+		{"true", "git checkout -q -b x", ""},
+		{"true", "git checkout -q side --", ""},
+		{"true", "git checkout -q -", ""},
+		{dirty, "git checkout -q -b x", ""},
+		{dirty, "git checkout -q same", ""},
+		{"true", "git checkout -q -- file", ""},
+		{"true", "git checkout -q HEAD~1 -- file", ""},
+		{"true", "git checkout -q HEAD~1 file", ""},
+		{"true", "git checkout -q .", ""},
+		{"true", "git checkout -qf side", ""},
+		{"true", "git switch -q --discard-changes side", ""},
+		{"true", "git restore -s HEAD~1 file", ""},
+		{"true", "git reset -q --hard HEAD~1", ""},
+		{deleted, "git checkout -q file", ""},
+		{deleted, "git restore .", ""},
+		{deleted, "git reset -q --hard", ""},
+		{untracked, "git reset -q --hard", ""},
+		{untracked, "git checkout -q file", ""},
+		{dirty + "; git stash -q", "git stash pop -q", ""},
+		{dirty, "git checkout -- file", "git checkout"},
+		{dirty, "git checkout file", "git checkout"},
+		{dirty, "git checkout .", "git checkout"},
+		{dirty, "mkdir -p d && cd d && git checkout ..", "git checkout"},
+		{dirty, "git -C . checkout HEAD file", "git checkout"},
+		{dirty, "git checkout -f side", "git checkout"},
+		{dirty, "git checkout -m side", "git checkout"},
+		{dirty, "git switch --discard-changes side", "git switch --discard-changes"},
+		{dirty, "git restore file", "git restore"},
+		{dirty, "git restore -SW file", "git restore"},
+		{dirty, "git reset --hard", "git reset --hard"},
+		{dirty, "git -c diff.relative=true -c diff.ignoreSubmodules=all reset --hard", "git reset --hard"},
+		{dirty, "GIT_LITERAL_PATHSPECS=1 git reset --hard", "git reset --hard"},
+		{dirty, "GIT_EXTERNAL_DIFF=true git reset --hard", "git reset --hard"},
+		{staged, "git checkout HEAD -- file", "git checkout"},
+		{staged, "git reset --hard", "git reset --hard"},
+		{untracked, "git checkout HEAD -- .", "git checkout"},
+		{untracked, "git checkout -f side", "git checkout"},
+		{untracked, "git reset --hard side", "git reset --hard"},
+		{untracked, "git clean -fd", "git clean"},
+	} {
+		t.Run(row.command+" after "+row.state, func(t *testing.T) {
+			b := newGitBox(t)
+			b.Shell(t, `git branch same; git switch -qc side; echo s >new; git add new; git commit -qm side; git switch -q main`).Check(t, 0, "", "")
+			got := b.Shell(t, row.state+" && "+row.command)
+			if row.refused == "" {
+				got.Check(t, 0, "", "")
+			} else if !strings.Contains(got.Stderr, "agent-sandbox: "+row.refused+" is blocked") {
+				t.Errorf("not refused: %+v", got)
+			}
+		})
+	}
 }
 
 // Commands that run refused ones, or scripts that do, on git's own account.

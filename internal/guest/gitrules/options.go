@@ -42,6 +42,8 @@ type options struct {
 	order  map[string]int    // when it was last mentioned
 	values map[string]string // the last value
 	args   []string          // operands
+	dashed bool              // "--" stands between operands
+	before int               // the number of operands before it
 }
 
 func (o options) has(name string) bool { return o.state[name] }
@@ -76,6 +78,7 @@ func parseOptions(table string, args []string) options {
 		arg := p.next()
 		switch {
 		case arg == "--" || arg == "--end-of-options":
+			p.out.dashed, p.out.before = arg == "--", len(p.out.args)
 			p.out.args = append(p.out.args, p.rest...)
 			return p.out
 		case strings.HasPrefix(arg, "--"):

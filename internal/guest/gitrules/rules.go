@@ -18,17 +18,16 @@ const noHooks = "it skips the hooks that check the work"
 
 // checkCommand applies the rules of one command, independent of git's own options.
 //
+// What only throws uncommitted work away is refused if there is any, which isHarmless asks git.
+//
 // Refused is what git cannot undo (uncommitted work thrown away, refs moved or
 // deleted without a trace, history of others overwritten) and what goes past hooks.
 // Everything else passes, dry runs included, and of two options that exclude one
 // another the one that git would obey counts.
 func checkCommand(command string, args []string) *Refusal {
 	switch command {
-	case "checkout", "checkout--worker":
-		return &Refusal{
-			"git checkout", "it throws away uncommitted changes without asking",
-			"git switch changes branches, git switch -c makes one, git show COMMIT:FILE prints an old version",
-		}
+	case "checkout--worker":
+		return &Refusal{"git checkout--worker", "it overwrites uncommitted changes", "git switch changes branches"}
 	case "commit-tree":
 		return &Refusal{"git commit-tree", noHooks, "git commit"}
 	case "filter-branch", "filter-repo":
@@ -60,6 +59,8 @@ func checkCommand(command string, args []string) *Refusal {
 		return checkRefs(command, o)
 	case "commit", "merge", "pull", "rebase", "am":
 		return checkHooks(command, o)
+	case "checkout":
+		return checkCheckout(o)
 	}
 	return checkTree(command, o)
 }
@@ -126,6 +127,24 @@ func checkTree(command string, o options) *Refusal {
 	return nil
 }
 
+// checkCheckout lets git change branches, which it refuses itself where changes would be overwritten, and refuses what takes
+// files from a commit or the index.
+func checkCheckout(o options) *Refusal {
+	switch {
+	case o.has("B"):
+		return &Refusal{"git checkout -B", "it moves a branch that exists and loses its commits", "git checkout -b makes a new branch"}
+	case o.any("force", "merge", "conflict"), o.any(checkoutFiles...):
+	case len(o.args) == 0, o.dashed && o.before == len(o.args): // "git checkout main --"
+		return nil
+	case !o.dashed && o.any("b", "orphan", "detach", "track"): // the operand is a commit
+		return nil
+	}
+	return &Refusal{
+		"git checkout", "it throws away uncommitted changes",
+		"git stash push puts them aside, git show COMMIT:FILE prints an old version",
+	}
+}
+
 func checkSwitch(o options) *Refusal {
 	switch {
 	case o.any("discard-changes", "force"):
@@ -159,8 +178,6 @@ func checkStash(args []string) *Refusal {
 	switch args[0] {
 	case "drop", "clear":
 		return &Refusal{"git stash " + args[0], "it deletes stashed work", "leave the stash where it is; git stash list shows it"}
-	case "pop":
-		return &Refusal{"git stash pop", "it deletes the stash after applying it", "git stash apply keeps it"}
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ var optionTables = []struct{ command, options string }{
 	{"branch", `v,verbose q,quiet t,track? set-upstream u,set-upstream-to= unset-upstream color? r,remotes contains= no-contains=
 		with= without= abbrev? a,all d,delete D m,move M c,copy C l,list show-current create-reflog edit-description f,force
 		merged= no-merged= column? sort= points-at= i,ignore-case recurse-submodules format= omit-empty`},
+	{"checkout", `b= B= l guess overlay q,quiet recurse-submodules? progress m,merge conflict= d,detach t,track? f,force orphan=
+		overwrite-ignore ignore-other-worktrees 2,ours 3,theirs p,patch U,unified= inter-hunk-context=
+		ignore-skip-worktree-bits pathspec-from-file= pathspec-file-nul`},
 	{"checkout-index", `a,all ignore-skip-worktree-bits f,force q,quiet n,no-create u,index z stdin temp prefix= stage=`},
 	{"clean", `q,quiet n,dry-run f,force i,interactive d e,exclude= x X`},
 	{"commit", `q,quiet v,verbose F,file= author= date= m,message= c,reedit-message= C,reuse-message= fixup= squash=

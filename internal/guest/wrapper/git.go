@@ -21,7 +21,7 @@ func applyGit(p process.Process, args []string) int {
 	if command, ok := strings.CutPrefix(filepath.Base(args[0]), "git-"); ok {
 		line = append([]string{command}, line...) // an exec-path link such as git-upload-pack
 	}
-	call := gitrules.Call{Args: line, Env: p.Env, Dir: dir, Alias: gitrules.AskAlias, Private: gitrules.IsPrivate}
+	call := gitrules.Call{Args: line, Env: p.Env, Dir: dir, Alias: gitrules.AskAlias, Ask: gitrules.Ask, Private: gitrules.IsPrivate}
 	if r := call.Check(); r != nil && !gitrules.IsStartedByGit(os.Getppid(), call) {
 		reportDenied("git", r.What)
 		return p.Fail(process.ExitRefused, r.What+" is blocked: "+r.Why, r.Instead)
