@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for FUZZTIME (default 60s) each.
+# Runs every fuzz target for FUZZTIME (default 60s) each, and random programs for as long in each kind of sandbox.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -18,3 +18,5 @@ while read -r pkg dir; do
 done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...)
 [[ $found -gt 0 ]] || die "no fuzz target was found"
 say "$found fuzz targets ran clean"
+say "random programs in sandboxes for $FUZZTIME"
+AGENT_SANDBOX_FUZZ=$FUZZTIME go test -count=1 -timeout 0 -v -run '^Test_Random_Programs' ./test/e2e/fuzz
