@@ -3,6 +3,7 @@
 package fuzz_test
 
 import (
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -103,6 +104,31 @@ func (r race) program(name string, tries int, byLink bool) calls.Program {
 	return calls.Program{Threads: append([]calls.Thread{main}, others...)}
 }
 
+// contest is a race for one name.
+type contest struct {
+	race   race
+	path   string
+	byLink bool
+}
+
+// contests returns the races for all names: one for each name in a normal run, all of them in random order in a long one.
+func contests(t *testing.T) (all []contest) {
+	t.Helper()
+	for i, path := range raced {
+		for j, r := range races() {
+			for _, byLink := range []bool{false, true} {
+				if long(t) > 0 || i%len(races()) == j && byLink == (i%2 == 0) {
+					all = append(all, contest{r, path, byLink})
+				}
+			}
+		}
+	}
+	if long(t) > 0 {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // any order will do
+	}
+	return all
+}
+
 func Test_No_Call_Wins_A_Race_In_Bubblewrap(t *testing.T) {
 	requireBwrap(t)
 	runRaces(t, kind{name: "bwrap"})
@@ -114,8 +140,7 @@ func Test_No_Call_Wins_A_Race_In_Containers(t *testing.T) {
 	runRaces(t, k)
 }
 
-// runRaces repeats each call for each name in a kind of sandbox. They all happen in one world. A
-// normal run makes one of them for each name.
+// runRaces repeats each call for each name in a kind of sandbox. They all happen in one world.
 func runRaces(t *testing.T, k kind) {
 	t.Helper()
 	for name, uid := range users() {
@@ -133,26 +158,23 @@ func runRaces(t *testing.T, k kind) {
 			if err := b.open(); err != nil {
 				t.Fatal(err)
 			}
-			for i, protected := range raced {
-				for j, r := range races() {
-					for _, byLink := range []bool{false, true} {
-						if long(t) == 0 && (i%len(races()) != j || byLink != (i%2 == 0)) {
-							continue
-						}
-						n++
-						p := r.program(protected, tries, byLink)
-						result := b.run(p, limit)
-						h.made, h.good = h.made+result.made, h.good+result.good
-						if len(result.violations) > 0 {
-							t.Errorf("%s as uid %d: %s at %s won:\n%s%s", k.name, uid, r.name, protected, texts(result.violations), p)
-						}
-					}
+			all := contests(t)
+			for _, c := range all {
+				if long(t) > 0 && time.Since(begin) > long(t) {
+					break
+				}
+				n++
+				p := c.race.program(c.path, tries, c.byLink)
+				result := b.run(p, limit)
+				h.made, h.good = h.made+result.made, h.good+result.good
+				if len(result.violations) > 0 {
+					t.Errorf("%s as uid %d: %s at %s won:\n%s%s", k.name, uid, c.race.name, c.path, texts(result.violations), p)
 				}
 			}
 			if err := b.close(); err != nil {
 				t.Error(err)
 			}
-			t.Logf("%s as %s: %d races of at most %d tries, %d calls, %d of them succeeded, in %.0f s", k.name, name, n, tries, h.made, h.good, time.Since(begin).Seconds())
+			t.Logf("%s as %s: %d of %d races of at most %d tries, %d calls, %d of them succeeded, in %.0f s", k.name, name, n, len(all), tries, h.made, h.good, time.Since(begin).Seconds())
 		})
 	}
 }
