@@ -25,6 +25,7 @@ const (
 	repository = "repository" // git of the host accepts a repository that was not there
 	ran        = "ran"        // git of the host has run a command of the program
 	visible    = "visible"    // a protected name was there for a moment
+	missed     = "missed"     // the watcher did not see all names that were there for a moment: no harm
 	stuck      = "stuck"      // the sandbox does not end
 	crashed    = "crashed"    // agent-sandbox ended because of a mistake in it
 	opened     = "opened"     // a call that is refused to all commands succeeded

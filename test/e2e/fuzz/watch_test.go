@@ -101,7 +101,7 @@ func (v *watcher) read(events []byte) {
 		name := strings.TrimRight(string(events[unix.SizeofInotifyEvent:][:size]), "\x00")
 		events = events[unix.SizeofInotifyEvent+size:]
 		if mask&unix.IN_Q_OVERFLOW != 0 {
-			v.note(visible, "more events than the kernel stores")
+			v.note(missed, "more events than the kernel stores")
 		}
 		if dir == "" || name == "" {
 			continue
