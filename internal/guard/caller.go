@@ -4,7 +4,6 @@ package guard
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -59,7 +58,7 @@ const inspect = 1 << unix.CAP_SYS_PTRACE
 func ownCredentials() (credentials, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	return credentialsIn("/proc/thread-self")
+	return threadCredentials()
 }
 
 // statusBuffers are for the status files of processes, which are read for each call.
@@ -96,11 +95,13 @@ func (s *statusFile) close() {
 	}
 }
 
-// credentialsIn reads the status file of a process directory.
-func credentialsIn(dir string) (credentials, error) {
+// threadCredentials returns those of the calling thread.
+func threadCredentials() (credentials, error) {
 	buf, _ := statusBuffers.Get().(*[8 << 10]byte)
 	defer statusBuffers.Put(buf)
-	data, err := readProc(dir+"/status", buf[:])
+	var status statusFile
+	defer status.close()
+	data, err := status.read(unix.Gettid(), buf[:])
 	if err != nil {
 		return credentials{}, err
 	}
@@ -151,21 +152,6 @@ func parseCredentials(data []byte) (credentials, error) {
 
 // statusFields is the number of lines of a status file that have credentials.
 const statusFields = 5
-
-// readProc reads the beginning of a file of proc(5) into buf, which takes fewer calls than os.ReadFile.
-func readProc(path string, buf []byte) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	for {
-		n, err := unix.Read(fd, buf)
-		if !errors.Is(err, unix.EINTR) {
-			return buf[:max(n, 0)], err
-		}
-	}
-}
 
 // fileSystemID is the last of the real, effective, saved and file system ID.
 func fileSystemID(fields []string) (int, error) {
@@ -367,7 +353,7 @@ func onOwnThread(f func()) {
 
 // become gives the calling thread, and no other, the credentials c, and checks that it has them.
 func become(c credentials) error {
-	now, err := credentialsIn("/proc/thread-self")
+	now, err := threadCredentials()
 	if err != nil {
 		return err
 	}
@@ -391,7 +377,7 @@ func become(c credentials) error {
 	if err := unix.Capset(&header, &data[0]); err != nil {
 		return err
 	}
-	if now, err = credentialsIn("/proc/thread-self"); err != nil {
+	if now, err = threadCredentials(); err != nil {
 		return err
 	}
 	if now.umask = c.umask; now != c {

@@ -81,7 +81,7 @@ func checkCredentials(t *testing.T, own, c credentials) {
 	}
 	s := newCallers()
 	err = s.run(c, func() error {
-		if now, err := credentialsIn("/proc/thread-self"); err != nil || now != c {
+		if now, err := threadCredentials(); err != nil || now != c {
 			t.Errorf("%+v, %v; want %+v", now, err, c)
 		}
 		_, err := os.Open(file)
