@@ -19,7 +19,7 @@ func PresetPaths(name string) []string {
 	return paths
 }
 
-// Obeyed reports whether a program on the host may run or obey a file of this path: a part of the path is a name that every
+// IsObeyed reports whether a program on the host may run or obey a file of this path: a part of the path is a name that every
 // policy protects in projects, or the state of a git repository that makes git run something. It looks at the name alone,
 // in any directory, without regard to case. The path may be relative.
-func Obeyed(path string) bool { return filesystem.IsObeyed(path) }
+func IsObeyed(path string) bool { return filesystem.IsObeyed(path) }

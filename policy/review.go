@@ -45,8 +45,8 @@ func NewReview(plan *Plan, changes []Changed, named []string) *Review {
 	return r
 }
 
-// Held reports whether anything was refused so far.
-func (r *Review) Held() bool { return r.held }
+// IsHeld reports whether anything was refused so far.
+func (r *Review) IsHeld() bool { return r.held }
 
 // Refuse returns why a change must not be made in the workspace, "" when it may.
 func (r *Review) Refuse(c Changed) string {

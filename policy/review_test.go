@@ -89,7 +89,7 @@ func Test_What_The_Policy_Protects_Is_Not_Let_Through_Unnamed(t *testing.T) {
 				named = []string{filepath.Join(work, row.named)}
 			}
 			r := NewReview(plan, all, named)
-			if why := r.Refuse(change); (why != "") != row.refused || r.Held() != row.refused {
+			if why := r.Refuse(change); (why != "") != row.refused || r.IsHeld() != row.refused {
 				t.Errorf("the reason is %q", why)
 			}
 		})

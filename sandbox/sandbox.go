@@ -115,7 +115,7 @@ func (s *Sandbox) RunStdio(ctx context.Context, cmd Cmd, stdio Stdio) (*Result, 
 		return nil, err
 	}
 	exit, err := run.Wait()
-	res := &Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}
+	res := &Result{Exit: exit, Cut: run.IsCut(), TimedOut: run.HasTimedOut(), Duration: time.Since(begin)}
 	return res, err
 }
 
@@ -239,7 +239,7 @@ func (r *Running) Wait() (Exit, error) {
 	switch {
 	case r.parent.Err() != nil:
 		return exit, r.sandbox.wrap(r.parent.Err(), "wait")
-	case r.TimedOut():
+	case r.HasTimedOut():
 		exit.Code, exit.Reason = ExitTimeout, "wall-clock limit of "+r.sandbox.limits.Wall.String()
 		return exit, nil
 	}
@@ -260,13 +260,13 @@ func (r *Running) Resize(size Terminal) error {
 	return r.sandbox.wrap(t.Resize(size), "resize")
 }
 
-// TimedOut reports whether the policy's wall-clock limit passed.
-func (r *Running) TimedOut() bool {
+// HasTimedOut reports whether the policy's wall-clock limit passed.
+func (r *Running) HasTimedOut() bool {
 	return r.parent.Err() == nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded)
 }
 
-// Cut reports whether output went past the limit and was thrown away.
-func (r *Running) Cut() bool { return r.output != nil && r.output.cut() }
+// IsCut reports whether output went past the limit and was thrown away.
+func (r *Running) IsCut() bool { return r.output != nil && r.output.isCut() }
 
 // capped puts stdout and stderr under one budget. Files pass through as they are
 // when no limit was set, so that terminals stay terminals.
@@ -309,7 +309,7 @@ func (b *budget) take(n int) int {
 	return n
 }
 
-func (b *budget) cut() bool {
+func (b *budget) isCut() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.over

@@ -155,7 +155,7 @@ func argumentsArrive(ctx context.Context, h Harness) error {
 
 // A variable that every process has, or that names a place in the sandbox, says
 // nothing about the host.
-func ownVariable(name string) bool {
+func isOwnVariable(name string) bool {
 	return slices.Contains([]string{"PATH", "PWD", "HOME", "TMPDIR", "SHLVL", "_"}, name)
 }
 
@@ -167,7 +167,7 @@ func emptyEnv(ctx context.Context, h Harness) error {
 			return err
 		}
 		for line := range strings.Lines(string(res.Stdout)) {
-			if name, _, _ := strings.Cut(line, "="); !ownVariable(name) {
+			if name, _, _ := strings.Cut(line, "="); !isOwnVariable(name) {
 				return fmt.Errorf("sees %q", line)
 			}
 		}

@@ -47,7 +47,7 @@ func (p *places) dir(name string, depth int) {
 	for _, e := range entries {
 		at := path.Join(name, e.Name())
 		switch {
-		case hidden(e.Name()):
+		case isHidden(e.Name()):
 		case e.IsDir():
 			p.dir(at, depth+1)
 		default:

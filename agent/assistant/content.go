@@ -24,9 +24,9 @@ const (
 	maxTrustedDepth = 32
 )
 
-// Trusted reports whether the user trusts the assistant as it was read: it is of the user's own configuration, or its
+// IsTrusted reports whether the user trusts the assistant as it was read: it is of the user's own configuration, or its
 // exact content was trusted.
-func (a *Assistant) Trusted() bool { return a.trusted }
+func (a *Assistant) IsTrusted() bool { return a.trusted }
 
 // CheckTrust is nil when the assistant is trusted, and else Denied with the command that trusts it. Nothing of an
 // assistant that is not trusted may be used: its connector decides which server gets the users' messages and a key of this host, its
@@ -110,7 +110,7 @@ func (a *Assistant) Vouch(data []byte) error {
 func (l *loading) trust() {
 	a, r := l.a, l.a.root
 	a.trusted = r.Own
-	if !r.Own && a.File != "" && Valid(l.problems) {
+	if !r.Own && a.File != "" && IsValid(l.problems) {
 		var err error
 		a.content, err = contentOf(l.t, a.Name, a.sums)
 		if err == nil && r.Trust != nil {

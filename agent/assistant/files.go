@@ -173,5 +173,5 @@ func isValidName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, plain) == "" && !strings.ContainsRune("-.", rune(s[0]))
 }
 
-// hidden are the entries that are nothing of ours.
-func hidden(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+// isHidden are the entries that are nothing of ours.
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }

@@ -81,7 +81,7 @@ func (p *presetFiles) search(top, dir string, depth int) {
 		switch {
 		case p.full:
 			return
-		case hidden(e.Name()):
+		case isHidden(e.Name()):
 		case e.IsDir():
 			p.search(top, at, depth+1)
 		default:

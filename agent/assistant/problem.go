@@ -37,8 +37,8 @@ func (p Problem) String() string {
 	return at.String()
 }
 
-// Valid reports whether none of the problems is an error.
-func Valid(problems []Problem) bool {
+// IsValid reports whether none of the problems is an error.
+func IsValid(problems []Problem) bool {
 	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity != Warning })
 }
 

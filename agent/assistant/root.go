@@ -57,7 +57,7 @@ func Locate(file string) (dir, name string, ok bool) {
 	}
 	if slices.Contains(packages(), filepath.Base(abs)) {
 		abs = filepath.Dir(abs)
-	} else if !slices.ContainsFunc(packages(), func(name string) bool { return present(filepath.Join(abs, name)) }) {
+	} else if !slices.ContainsFunc(packages(), func(name string) bool { return isPresent(filepath.Join(abs, name)) }) {
 		return "", "", false
 	}
 	if filepath.Base(filepath.Dir(abs)) != assistantsDir {
@@ -66,7 +66,7 @@ func Locate(file string) (dir, name string, ok bool) {
 	return filepath.Dir(filepath.Dir(abs)), filepath.Base(abs), true
 }
 
-func present(file string) bool {
+func isPresent(file string) bool {
 	_, err := os.Lstat(file)
 	return err == nil
 }
@@ -139,7 +139,7 @@ func names(t *tree, rest *reported) []string {
 		at := path.Join(assistantsDir, e.Name())
 		link := e.Type()&fs.ModeSymlink != 0
 		switch {
-		case hidden(e.Name()) || !e.IsDir() && !link:
+		case isHidden(e.Name()) || !e.IsDir() && !link:
 		case !isValidName(e.Name()):
 			rest.add(jsonc.Problem{
 				File: t.abs(at), Text: fmt.Sprintf("found the name %s, expected letters, digits, '-', '_' and '.', at most 64", jsonc.Clip(e.Name())),

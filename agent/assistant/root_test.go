@@ -266,7 +266,7 @@ func Test_List_Includes_Assistants_Beside_A_Broken_One(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for _, e := range entries {
-		got[e.Assistant.Name] = Valid(e.Problems)
+		got[e.Assistant.Name] = IsValid(e.Problems)
 	}
 	if diff := cmp.Diff(map[string]bool{"a": true, "b": false, "c": true, "out": false, "gone": false}, got); diff != "" {
 		t.Error(diff)

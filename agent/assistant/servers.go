@@ -131,7 +131,7 @@ func (c *checks) program(doc serverDocument) {
 	for _, name := range slices.Sorted(maps.Keys(doc.Env)) {
 		key, value := "env."+name, doc.Env[name]
 		switch {
-		case !connector.VariableName(name):
+		case !connector.IsVariableName(name):
 			c.fail(key, "found a name that no variable has, expected letters, digits and '_'")
 		case len(value) > maxText || strings.ContainsRune(value, 0):
 			c.fail(key, "found a NUL or over %d bytes", maxText)
@@ -144,7 +144,7 @@ func (c *checks) program(doc serverDocument) {
 // isReference reports whether a value is one that names a variable; a wrong one is a problem.
 func (c *checks) isReference(key, value string) bool {
 	name, ok := strings.CutPrefix(value, reference)
-	if ok && !connector.VariableName(name) {
+	if ok && !connector.IsVariableName(name) {
 		c.fail(key, "found %sNAME with a name that no variable has", reference)
 	}
 	return ok
@@ -172,11 +172,11 @@ func (c *checks) headers(doc serverDocument) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(doc.Headers)) {
 		key, value := "headers."+name, doc.Headers[name]
 		switch {
-		case !connector.ValidHeader(name, value):
+		case !connector.IsValidHeader(name, value):
 			c.fail(key, "found a header that cannot be sent, expected a name and a value on one line")
 		case strings.EqualFold(name, "authorization"):
 			c.fail(key, `found a header that has a key of its own, expected it as "authorization"`)
-		case !c.isReference(key, value) && connector.KeyHeader(name):
+		case !c.isReference(key, value) && connector.IsKeyHeader(name):
 			c.keyInFile(key)
 		}
 	}

@@ -59,8 +59,8 @@ func Test_An_Untrusted_Assistant_Is_Denied(t *testing.T) {
 	dir := layOut(t, whole)
 	a := loadTrusting(t, dir, &policy.Trust{Dir: t.TempDir() + "/trust"})
 	err := a.CheckTrust()
-	if a.Trusted() || a.Sandbox.Layer.Trusted || sandbox.CodeOf(err) != sandbox.Denied {
-		t.Fatalf("trusted %t, layer %t, %v", a.Trusted(), a.Sandbox.Layer.Trusted, err)
+	if a.IsTrusted() || a.Sandbox.Layer.Trusted || sandbox.CodeOf(err) != sandbox.Denied {
+		t.Fatalf("trusted %t, layer %t, %v", a.IsTrusted(), a.Sandbox.Layer.Trusted, err)
 	}
 	if got, want := sandbox.HintOf(err), "read it, then run: agent-sandbox trust "+dir+"/assistants/a/package.yao"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -127,8 +127,8 @@ func Test_Trust_Ends_When_Executed_Content_Changes(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := loadTrusting(t, dir, store)
-			if a.Trusted() != c.want || (a.CheckTrust() == nil) != c.want || a.Sandbox.Layer.Trusted != c.want {
-				t.Errorf("trusted is %t, want %t", a.Trusted(), c.want)
+			if a.IsTrusted() != c.want || (a.CheckTrust() == nil) != c.want || a.Sandbox.Layer.Trusted != c.want {
+				t.Errorf("trusted is %t, want %t", a.IsTrusted(), c.want)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func Test_Trust_Ends_When_Executed_Content_Changes(t *testing.T) {
 
 func Test_Trust_Does_Not_Move_To_Another_Place(t *testing.T) {
 	t.Parallel()
-	if a := loadTrusting(t, layOut(t, whole), trusted(t, layOut(t, whole))); a.Trusted() {
+	if a := loadTrusting(t, layOut(t, whole), trusted(t, layOut(t, whole))); a.IsTrusted() {
 		t.Error("the same files elsewhere are trusted")
 	}
 }

@@ -52,7 +52,7 @@ type fetch struct {
 // that others may read, Invalid for what no header can hold, Timeout and Unavailable for a command, Canceled or
 // Timeout when ctx has ended. A caller that waits for another's fetch takes over when that one gives up.
 func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
-	if s.Value != "" || s.None() {
+	if s.Value != "" || s.IsEmpty() {
 		return s.Value, nil
 	}
 	id := strings.Join(append([]string{s.Env, s.File}, s.Command...), "\x00")

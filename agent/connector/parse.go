@@ -235,8 +235,8 @@ func (r *reading) price() *Price {
 	return &Price{Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 }
 
-// KeyHeader reports whether a header's value is a credential, so that it must not stand in a file.
-func KeyHeader(name string) bool {
+// IsKeyHeader reports whether a header's value is a credential, so that it must not stand in a file.
+func IsKeyHeader(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cookie":
 		return true
@@ -244,9 +244,9 @@ func KeyHeader(name string) bool {
 	return false
 }
 
-// ValidHeader reports whether a header can be sent: a token for a name, and a value on one line. Those that frame a
+// IsValidHeader reports whether a header can be sent: a token for a name, and a value on one line. Those that frame a
 // message cannot.
-func ValidHeader(name, value string) bool {
+func IsValidHeader(name, value string) bool {
 	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" // RFC 9110, section 5.6.2
 	if name == "" || strings.Trim(name, token) != "" || len(name) > maxText || len(value) > maxText {
 		return false
@@ -270,10 +270,10 @@ func (r *reading) checkHeaders() {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !r.has(key):
-		case KeyHeader(name):
+		case IsKeyHeader(name):
 			r.fail(key, "found a header that holds a key, which is not written in this file").
 				Hint = `name the variable that holds it: "key": "$ENV.NAME"`
-		case !ValidHeader(name, headers[name]):
+		case !IsValidHeader(name, headers[name]):
 			r.fail(key, "found a header that cannot be sent, expected a name and a value on one line")
 		case first[canonical] != "":
 			r.fail(key, "found %s beside it, which is the same header", jsonc.Clip(first[canonical]))

@@ -35,8 +35,8 @@ func (r Reasoning) Or(other Reasoning) Reasoning {
 	return r
 }
 
-// Thinks reports whether thinking was asked for in Anthropic's way.
-func (r Reasoning) Thinks() bool { return r.Thinking != nil && r.Thinking.Type != "disabled" }
+// HasThinking reports whether thinking was asked for in Anthropic's way.
+func (r Reasoning) HasThinking() bool { return r.Thinking != nil && r.Thinking.Type != "disabled" }
 
 // Fault is what is wrong with a Reasoning for a protocol, or for all of them where that is "": the key, what was found
 // and expected, and a hint, which may be empty. Without a key nothing is wrong.

@@ -30,8 +30,8 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String()))
 // MarshalJSON writes String: a Secret that was written cannot be read again.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// None reports whether s is the zero Secret: no key is needed.
-func (s Secret) None() bool {
+// IsEmpty reports whether s is the zero Secret: no key is needed.
+func (s Secret) IsEmpty() bool {
 	return s.Env == "" && s.File == "" && len(s.Command) == 0 && s.Value == ""
 }
 
@@ -51,7 +51,7 @@ func (r *reading) secret(v jsonc.Value) Secret {
 		return Secret{}
 	}
 	if text, ok := v.Text(); ok {
-		if name, ok := strings.CutPrefix(text, "$ENV."); ok && VariableName(name) {
+		if name, ok := strings.CutPrefix(text, "$ENV."); ok && IsVariableName(name) {
 			return Secret{Env: name}
 		}
 		r.fail(key, "found a text that names no variable, expected %s", expectedKey).
@@ -86,7 +86,7 @@ func (r *reading) secret(v jsonc.Value) Secret {
 func (r *reading) checkPlace(s Secret, lines map[string]int) {
 	const key = "options.key"
 	switch {
-	case lines["env"] > 0 && !VariableName(s.Env):
+	case lines["env"] > 0 && !IsVariableName(s.Env):
 		r.fail(key+".env", "found another text, expected the name of a variable").
 			Hint = `keys are not written in files: put it into a variable and write "$ENV.NAME"`
 	case lines["file"] > 0 && (!filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "~/") || !isPrintableLine(s.File)):
@@ -107,8 +107,8 @@ func (r *reading) checkPlace(s Secret, lines map[string]int) {
 	}
 }
 
-// VariableName reports whether s can name a variable of the environment: letters, digits and '_', no digit first.
-func VariableName(s string) bool {
+// IsVariableName reports whether s can name a variable of the environment: letters, digits and '_', no digit first.
+func IsVariableName(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return s != "" && len(s) <= 255 && strings.Trim(s, letters+"0123456789") == "" && !strings.ContainsRune("0123456789", rune(s[0]))
 }

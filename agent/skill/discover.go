@@ -116,7 +116,7 @@ func (s *search) dir(dir string, depth int) {
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		link := e.Type()&fs.ModeSymlink != 0
-		if link && depth > 0 || !link && !e.IsDir() || skipped(e.Name()) {
+		if link && depth > 0 || !link && !e.IsDir() || isSkipped(e.Name()) {
 			continue
 		}
 		if link {

@@ -22,15 +22,15 @@ func Fuzz_Frontmatter(f *testing.F) {
 			}
 			problems = append(problems, at.strictYAML(doc)...)
 			problems = append(problems, at.fields(doc, doc.scalar("name"))...)
-			if name := normalize(doc.scalar("name")); Valid(problems) && !isSafeName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
+			if name := normalize(doc.scalar("name")); IsValid(problems) && !isSafeName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
 				t.Errorf("a valid name is not safe: %q", name)
 			}
-		} else if Valid(problems) {
+		} else if IsValid(problems) {
 			t.Error("no document and no error")
 		}
-		if doc, problems := at.lenient(text); doc == nil && Valid(problems) {
+		if doc, problems := at.lenient(text); doc == nil && IsValid(problems) {
 			t.Error("no document and no error")
-		} else if doc != nil && !Valid(problems) {
+		} else if doc != nil && !IsValid(problems) {
 			t.Errorf("a document in spite of %q", problems)
 		}
 	})

@@ -55,7 +55,7 @@ func Test_Lenient_Loading_Reports_Problems(t *testing.T) {
 			if (s == nil) != (c.loaded == "") || s != nil && s.Name != c.loaded {
 				t.Fatalf("got %+v, want %q; %q", s, c.loaded, problems)
 			}
-			if skill.Valid(problems) != (s != nil) {
+			if skill.IsValid(problems) != (s != nil) {
 				t.Errorf("problems do not fit: %q", problems)
 			}
 			if got := texts(problems, of); !strings.Contains(got, c.want) || c.want == "" && got != "" {

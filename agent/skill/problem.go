@@ -34,8 +34,8 @@ func (p Problem) String() string {
 	return at + ": " + string(p.Severity) + ": " + p.Text
 }
 
-// Valid reports whether none of the problems is an error.
-func Valid(problems []Problem) bool {
+// IsValid reports whether none of the problems is an error.
+func IsValid(problems []Problem) bool {
 	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == Error })
 }
 

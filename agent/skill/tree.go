@@ -179,7 +179,7 @@ func (w *walk) visit(dir string, depth int, each func(name string, e fs.DirEntry
 	w.whole = w.whole && ok
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if e.IsDir() && !skipped(e.Name()) {
+		if e.IsDir() && !isSkipped(e.Name()) {
 			if depth >= MaxDepth || w.dirs >= MaxDirs {
 				w.whole = false
 				continue
@@ -212,8 +212,8 @@ func (w *walk) entries(dir string) (entries []fs.DirEntry, whole bool) {
 	return entries, whole
 }
 
-// skipped are directories that hold no skill and may be huge.
-func skipped(name string) bool { return name == ".git" || name == "node_modules" }
+// isSkipped are directories that hold no skill and may be huge.
+func isSkipped(name string) bool { return name == ".git" || name == "node_modules" }
 
 // cause takes the operation and path off a file error; messages name the path already.
 func cause(err error) error {

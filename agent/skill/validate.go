@@ -15,7 +15,7 @@ import (
 var allowedFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
 // Validate says all that is wrong with the skill in dir, or with the one that dir, a
-// SKILL.md, belongs to. The skill is valid, see [Valid], when the reference validator
+// SKILL.md, belongs to. The skill is valid, see [IsValid], when the reference validator
 // of the format finds nothing; three things are stricter: what goes past the bounds of
 // this package, a SKILL.md that is not UTF-8 or no regular file inside of dir, and keys
 // of YAML that are not text, or empty. Warnings are about what other readers may not take.

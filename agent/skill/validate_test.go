@@ -163,8 +163,8 @@ func checkErrors(t *testing.T, problems []skill.Problem, want []string) {
 	if !same {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if skill.Valid(problems) != (len(want) == 0) {
-		t.Errorf("valid is %v", skill.Valid(problems))
+	if skill.IsValid(problems) != (len(want) == 0) {
+		t.Errorf("valid is %v", skill.IsValid(problems))
 	}
 }
 

@@ -40,9 +40,9 @@ func (m mountTable) close() {
 	}
 }
 
-// disturbed waits for the end and reports whether bubblewrap failed while the host's mounts changed, before the command ran
+// isDisturbed waits for the end and reports whether bubblewrap failed while the host's mounts changed, before the command ran
 // and before any of its input was read, so that it can be started again.
-func (p *process) disturbed() bool {
+func (p *process) isDisturbed() bool {
 	<-p.ended
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ type restarting struct {
 func (r *restarting) Wait() (sandbox.Exit, error) {
 	r.once.Do(func() {
 		p := r.now
-		for left := attempts - 1; left > 0 && p.disturbed() && p.err != nil; left-- { // after a kill err is nil
+		for left := attempts - 1; left > 0 && p.isDisturbed() && p.err != nil; left-- { // after a kill err is nil
 			next, err := r.start()
 			if err != nil {
 				r.err = err

@@ -116,7 +116,7 @@ func (i *instance) ensureResident(ctx context.Context) (*resident, error) {
 		return i.shared, nil
 	}
 	r, err := i.build(ctx)
-	for left := attempts - 1; left > 0 && err != nil && r != nil && r.process.disturbed(); left-- {
+	for left := attempts - 1; left > 0 && err != nil && r != nil && r.process.isDisturbed(); left-- {
 		r, err = i.build(ctx)
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (s *status) close() {
 func (s *status) isBuilt() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.freed && !readable(s.blockRead)
+	return s.freed && !isReadable(s.blockRead)
 }
 
 // release lets the command run.
@@ -100,7 +100,7 @@ func (s *status) release() error {
 	return err
 }
 
-func readable(f *os.File) bool {
+func isReadable(f *os.File) bool {
 	poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
 	n, err := unix.Poll(poll, 0)
 	return err == nil && n > 0 && poll[0].Revents&unix.POLLIN != 0
@@ -152,6 +152,6 @@ func reported(line []byte, member string) (n int, ok bool) {
 
 // drain reads what bubblewrap has written before its end.
 func (s *status) drain() {
-	for readable(s.read) && s.receive() {
+	for isReadable(s.read) && s.receive() {
 	}
 }

@@ -30,7 +30,7 @@ func (t *tree) patch(ctx context.Context, o PatchOptions, f func(Patched) error)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if t.isGiven(m.path+"/"+c.Path) || len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return beneath(c.Path, n) }) {
+			if t.isGiven(m.path+"/"+c.Path) || len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return isBeneath(c.Path, n) }) {
 				continue
 			}
 			p, ok, err := patched(look, c)
@@ -51,7 +51,7 @@ func (t *tree) patch(ctx context.Context, o PatchOptions, f func(Patched) error)
 	return nil
 }
 
-func beneath(p, dir string) bool {
+func isBeneath(p, dir string) bool {
 	return dir == "." || p == dir || strings.HasPrefix(p, dir+"/")
 }
 

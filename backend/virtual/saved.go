@@ -64,10 +64,10 @@ func openSavedFiles(dir string) (k *savedFiles, s *state, err error) {
 		s, err = unpack(packed)
 		return k, s, err
 	}
-	if !missing(err) {
+	if !isMissing(err) {
 		return nil, nil, damaged(err)
 	}
-	if s, err = readFile(filepath.Join(dir, beginFile)); missing(err) {
+	if s, err = readFile(filepath.Join(dir, beginFile)); isMissing(err) {
 		return k, nil, nil
 	}
 	return k, s, err
@@ -175,7 +175,7 @@ func (u *until) Write(p []byte) (int, error) {
 // list returns the snapshots, oldest first.
 func (k *savedFiles) list() ([]sandbox.SnapshotInfo, error) {
 	entries, err := os.ReadDir(filepath.Join(k.dir, snapshotsDir))
-	if err != nil && !missing(err) {
+	if err != nil && !isMissing(err) {
 		return nil, err
 	}
 	list := []sandbox.SnapshotInfo{}

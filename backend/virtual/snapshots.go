@@ -51,7 +51,7 @@ func (i *instance) find(name string) (*state, error) {
 	none := sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).WithHint("'agent-sandbox snapshots NAME' lists them")
 	if i.saved != nil {
 		s, err := readFile(i.saved.path(name))
-		if missing(err) {
+		if isMissing(err) {
 			return nil, none
 		}
 		return s, err
@@ -110,7 +110,7 @@ func (i *instance) RemoveSnapshot(_ context.Context, name string) error {
 		return nil
 	}
 	err := os.Remove(i.saved.path(name))
-	if missing(err) {
+	if isMissing(err) {
 		return sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name)
 	}
 	return err

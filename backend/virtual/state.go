@@ -161,4 +161,4 @@ func (s *state) writePack(w io.Writer) error {
 	return err
 }
 
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -51,15 +51,15 @@ func (d *draft) refuse(it item, words []string, prefix, part bool) {
 		d.add(&d.denyRead, item{name, it.from}, syntax{}, false, Restriction)
 		return
 	}
-	if !validCommand(name) {
+	if !isValidCommand(name) {
 		d.say(it.lack(Restriction, "it cannot be the name of a command", ""))
 		return
 	}
 	d.commands = append(d.commands, item{name, it.from})
 }
 
-// validCommand is the rule of package policy for names of commands.
-func validCommand(s string) bool {
+// isValidCommand is the rule of package policy for names of commands.
+func isValidCommand(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") && path.Base(s) == s
 }
 

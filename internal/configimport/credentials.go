@@ -68,7 +68,7 @@ func (d *draft) maskVariable(o *object, name item, reachable []item) {
 func (d *draft) maskFile(o *object, path item, reachable []item) {
 	hosts := d.injectHosts(o, reachable)
 	patterns, why := d.patterns(path.value, syntax{})
-	if why != "" || len(patterns) != 1 || patterns[0].glob() {
+	if why != "" || len(patterns) != 1 || patterns[0].isGlob() {
 		d.say(path.lack(Restriction, "a secret is in one file of a fixed name", "filesystem.exclude"))
 		return
 	}
@@ -113,7 +113,7 @@ func (d *draft) injectHosts(o *object, reachable []item) []string {
 	for _, it := range entries {
 		rule, why := domain(it.value)
 		host, port := hostPort(rule)
-		if why != "" || isWide(rule) || local(rule) || port != "" && port != "443" {
+		if why != "" || isWide(rule) || isLocal(rule) || port != "" && port != "443" {
 			d.say(it.lack(Stricter, "a secret goes to named hosts over TLS on port 443", "secrets"))
 			continue
 		}

@@ -76,7 +76,7 @@ func (c *fence) shellHosts() {
 	for _, it := range c.ssh.hosts {
 		rule, why := domain(it.value)
 		switch {
-		case why != "" || isWide(rule) || local(rule):
+		case why != "" || isWide(rule) || isLocal(rule):
 			d.say(it.lack(Grant, "a host is named by its full name", `network.allow with "HOST:22"`))
 		case !slices.ContainsFunc(d.allow, func(a item) bool { return isIncluded(a.value, rule) }):
 			d.say(it.lack(Moot, "network.allowedDomains does not have the host", ""))

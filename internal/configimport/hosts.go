@@ -20,7 +20,7 @@ func (d *draft) domains(allow, deny []item, any bool) {
 		case why != "":
 			d.say(it.lack(Grant, why, "network.allow"))
 			continue
-		case local(rule):
+		case isLocal(rule):
 			d.say(it.lack(Grant, "names never lead to the host's own loopback", `network.allow with an address and port, such as "127.0.0.1:3000"`))
 			continue
 		case isWide(rule) && !any:
@@ -134,7 +134,7 @@ func isWide(rule string) bool {
 	return host == "*" || wild && !strings.Contains(name, ".")
 }
 
-func local(rule string) bool {
+func isLocal(rule string) bool {
 	host, _ := hostPort(rule)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

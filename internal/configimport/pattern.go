@@ -213,11 +213,11 @@ func (d *draft) resolve(text string) string {
 	}
 }
 
-func (p pattern) glob() bool { return p.rest != "" }
+func (p pattern) isGlob() bool { return p.rest != "" }
 
 // matches reports whether p stands for the absolute path at.
 func (p pattern) matches(at string) bool {
-	if !p.glob() {
+	if !p.isGlob() {
 		return at == p.base
 	}
 	if !isWithin(at, p.base) || at == p.base {
@@ -229,7 +229,7 @@ func (p pattern) matches(at string) bool {
 
 // isAbove reports whether at, absolute, is what p stands for or lies below it.
 func (p pattern) isAbove(at string) bool {
-	if !p.glob() {
+	if !p.isGlob() {
 		return isWithin(at, p.base)
 	}
 	for ; isWithin(at, p.base); at = filepath.Dir(at) {
@@ -246,10 +246,10 @@ func (p pattern) isAbove(at string) bool {
 // canReach reports whether p, a glob, may match a path at or below those that o matches.
 // In doubt it returns true.
 func (p pattern) canReach(o pattern) bool {
-	if !p.glob() {
+	if !p.isGlob() {
 		return false
 	}
-	if o.glob() || isWithin(p.base, o.base) {
+	if o.isGlob() || isWithin(p.base, o.base) {
 		return isWithin(p.base, o.base) || isWithin(o.base, p.base)
 	}
 	if !isWithin(o.base, p.base) {

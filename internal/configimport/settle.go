@@ -67,7 +67,7 @@ func (d *draft) settle() *rules {
 // hide turns denyRead into exclude.
 func (r *rules) hide(a access) {
 	switch {
-	case a.base == "/" && !a.glob():
+	case a.base == "/" && !a.isGlob():
 		r.d.say(a.lack(Restriction, "commands could not run if everything were hidden; the home directory is hidden", "filesystem.exclude"))
 	case r.own(a):
 		return
@@ -104,16 +104,16 @@ func (r *rules) protect(a access) {
 		r.d.say(a.lack(Moot, "nothing of the host can be written there", ""))
 		return
 	}
-	if !a.glob() && r.isHidden(a.base) {
+	if !a.isGlob() && r.isHidden(a.base) {
 		return // read-only would show it
 	}
 	for _, n := range r.d.denyRead {
 		switch {
-		case !a.glob() || !isWithin(n.base, a.base) && !isWithin(a.base, n.base):
+		case !a.isGlob() || !isWithin(n.base, a.base) && !isWithin(a.base, n.base):
 			continue
-		case !n.glob() && isWithin(a.base, n.base) && r.isHidden(a.base):
+		case !n.isGlob() && isWithin(a.base, n.base) && r.isHidden(a.base):
 			return
-		case !n.glob() && isWithin(a.base, n.base) && n.base != a.base:
+		case !n.isGlob() && isWithin(a.base, n.base) && n.base != a.base:
 			continue // something opens it again
 		}
 		// What matches inside of what is hidden must not be shown by being read-only.
@@ -174,7 +174,7 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 	if write {
 		for i := range r.d.denyWrite {
 			n := &r.d.denyWrite[i]
-			if n.isAbove(a.base) || n.glob() && n.text == a.text {
+			if n.isAbove(a.base) || n.isGlob() && n.text == a.text {
 				return n, false
 			}
 			if a.canReach(n.pattern) {
@@ -184,11 +184,11 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 	}
 	for i := range r.d.denyRead {
 		n := &r.d.denyRead[i]
-		wins := a.weak && !n.soft || n.deep && a.base != n.base || n.glob() && n.matches(a.base)
+		wins := a.weak && !n.soft || n.deep && a.base != n.base || n.isGlob() && n.matches(a.base)
 		switch {
 		case wins && n.isAbove(a.base):
 			return n, false
-		case (a.weak && !n.soft || n.deep && a.glob()) && a.canReach(n.pattern):
+		case (a.weak && !n.soft || n.deep && a.isGlob()) && a.canReach(n.pattern):
 			return n, true
 		}
 	}
@@ -198,9 +198,9 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 // open turns allowWrite into rw.
 func (r *rules) open(a access) {
 	switch {
-	case a.base == "/" && !a.glob():
+	case a.base == "/" && !a.isGlob():
 		r.d.say(a.lack(Grant, "the root directory is never writable", "filesystem.rw with the directories that are meant"))
-	case !a.glob() && (a.base == "/tmp" || a.base == "/var/tmp"):
+	case !a.isGlob() && (a.base == "/tmp" || a.base == "/var/tmp"):
 		r.d.say(a.lack(Stricter, "a sandbox has a "+a.base+" of its own, writable and gone afterwards", ""))
 	case isWithin(a.base, "/dev"):
 		r.d.say(a.lack(Moot, "a sandbox has a /dev of its own", ""))
@@ -225,7 +225,7 @@ func (r *rules) show(a access, writable []access) {
 		}
 	}
 	switch {
-	case hidden == 0 && isWithin(a.base, r.workspace), a.base == "/" && !a.glob():
+	case hidden == 0 && isWithin(a.base, r.workspace), a.base == "/" && !a.isGlob():
 		return // nothing hides it
 	case isWithin(a.base, "/dev") || isWithin(a.base, "/proc") || isWithin(a.base, "/sys"):
 		return // the sandbox's own
@@ -265,7 +265,7 @@ func (r *rules) against(preset string, denials []access) *access {
 	for _, p := range policy.PresetPaths(preset) {
 		at := r.d.resolve(p)
 		for i := range denials {
-			if n := &denials[i]; n.isAbove(at) && (n.glob() || n.base != at) {
+			if n := &denials[i]; n.isAbove(at) && (n.isGlob() || n.base != at) {
 				return n
 			}
 		}
@@ -284,7 +284,7 @@ func (r *rules) ownDirectory(writable []access) {
 		}
 	}
 	for _, a := range slices.Concat(writable, d.allowRead) {
-		if !a.glob() && a.isAbove(ws) {
+		if !a.isGlob() && a.isAbove(ws) {
 			shown = max(shown, len(a.base))
 		}
 	}

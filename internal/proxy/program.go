@@ -60,14 +60,14 @@ func output(ctx context.Context, plan *policy.Plan, args, env []string) (string,
 		return "", fmt.Errorf("%s did not end within %s", args[0], limit)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", args[0], ctx.Err())
-	case asking && exit != nil && interrupted(exit):
+	case asking && exit != nil && isInterrupted(exit):
 		// This process gets the same signal of the terminal.
 		return "", fmt.Errorf("%s was interrupted: %w", args[0], context.Canceled)
 	}
 	return "", fmt.Errorf("%s: %w%s", args[0], err, stderr.said(stdout.String()))
 }
 
-func interrupted(exit *exec.ExitError) bool {
+func isInterrupted(exit *exec.ExitError) bool {
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }

@@ -51,7 +51,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 		return nil, err
 	}
 	// A discard may have moved the directory away between the two.
-	if !stillAt(f, name) {
+	if !isStillAt(f, name) {
 		_ = f.Close() // of a discarded stage
 		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
 	}
@@ -100,7 +100,7 @@ func release(f *os.File) {
 	_ = f.Close()                                                                    // nothing was written
 }
 
-func stillAt(f *os.File, name string) bool {
+func isStillAt(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false

@@ -296,7 +296,7 @@ func (s *Store) prepare(workspace string) error {
 	if err != nil {
 		return err
 	}
-	if within(real, workspace) || within(workspace, real) {
+	if isWithin(real, workspace) || isWithin(workspace, real) {
 		return sandbox.Errorf(sandbox.Invalid, "the directory of stages %s and the workspace %s contain one another", real, workspace).
 			WithHint("put stages elsewhere, or stage a directory below")
 	}
@@ -329,7 +329,7 @@ func resolveMissing(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-func within(path, dir string) bool {
+func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 

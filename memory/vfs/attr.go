@@ -94,7 +94,7 @@ func (f *FS) chmod(c *Cred, n *inode, mode fs.FileMode) syscall.Errno {
 		return syscall.EPERM
 	}
 	bits := permBits(mode)
-	if !c.root() && !c.in(n.gid) {
+	if !c.isRoot() && !c.in(n.gid) {
 		bits &^= sISGID
 	}
 	n = f.own(n)
@@ -104,7 +104,7 @@ func (f *FS) chmod(c *Cred, n *inode, mode fs.FileMode) syscall.Errno {
 }
 
 func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
-	if !c.root() {
+	if !c.isRoot() {
 		mine := c.UID == n.uid
 		if uid != Keep && (!mine || uid != n.uid) {
 			return syscall.EPERM
@@ -117,7 +117,7 @@ func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
 	if !n.isDir() {
 		// A program must not become setuid of another by changing hands.
 		mode &^= sISUID
-		if mode&0o010 != 0 || !c.root() && !c.in(n.gid) {
+		if mode&0o010 != 0 || !c.isRoot() && !c.in(n.gid) {
 			mode &^= sISGID
 		}
 	}
@@ -154,7 +154,7 @@ func (f *FS) chtimes(c *Cred, n *inode, atime, mtime time.Time) syscall.Errno {
 // dropPrivileges clears setuid and setgid when another user than root writes, and
 // reports whether there were any.
 func (n *inode) dropPrivileges(c *Cred) bool {
-	if c.root() || !n.isFile() {
+	if c.isRoot() || !n.isFile() {
 		return false
 	}
 	mode := n.mode &^ sISUID
@@ -200,7 +200,7 @@ const (
 	MayRead  = 4
 )
 
-func (c *Cred) root() bool { return c.UID == 0 }
+func (c *Cred) isRoot() bool { return c.UID == 0 }
 
 func (c *Cred) in(gid uint32) bool { return c.GID == gid || slices.Contains(c.Groups, gid) }
 
@@ -215,7 +215,7 @@ func (c *Cred) may(n *inode, mask uint32) syscall.Errno {
 	if n.protection == Masked && mask != 0 && !n.isDir() {
 		return syscall.EACCES
 	}
-	if c.root() {
+	if c.isRoot() {
 		// Even root executes only a file with an execute bit.
 		if mask&MayExec == 0 || n.isDir() || n.mode&0o111 != 0 {
 			return 0

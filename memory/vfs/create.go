@@ -48,7 +48,7 @@ func (f *FS) make(op string, c Cred, path string, mode uint32, rdev uint64) erro
 	if e == 0 {
 		e = c.mayAdd(p.dir)
 	}
-	if kind := mode & sIFMT; e == 0 && (kind == sIFCHR || kind == sIFBLK) && !c.root() {
+	if kind := mode & sIFMT; e == 0 && (kind == sIFCHR || kind == sIFBLK) && !c.isRoot() {
 		e = syscall.EPERM
 	}
 	if e == 0 {
@@ -75,7 +75,7 @@ func (f *FS) add(c *Cred, p place, mode uint32) (*inode, syscall.Errno) {
 		gid = dir.gid
 		if mode&sIFMT == sIFDIR {
 			mode |= sISGID
-		} else if mode&(sISGID|0o010) == sISGID|0o010 && !c.root() && !c.in(gid) {
+		} else if mode&(sISGID|0o010) == sISGID|0o010 && !c.isRoot() && !c.in(gid) {
 			mode &^= sISGID // a user cannot give a file a group that is not his
 		}
 	}

@@ -131,11 +131,11 @@ func (f *File) Name() string { return f.h.d.name }
 // Flags returns the flags it was opened with.
 func (f *File) Flags() int { return f.h.d.flag }
 
-// Readable reports whether it was opened for reading.
-func (f *File) Readable() bool { return f.h.d.flag&accessMode != os.O_WRONLY }
+// IsReadable reports whether it was opened for reading.
+func (f *File) IsReadable() bool { return f.h.d.flag&accessMode != os.O_WRONLY }
 
-// Writable reports whether it was opened for writing.
-func (f *File) Writable() bool { return f.h.d.flag&accessMode != os.O_RDONLY }
+// IsWritable reports whether it was opened for writing.
+func (f *File) IsWritable() bool { return f.h.d.flag&accessMode != os.O_RDONLY }
 
 // Close closes this reference. A second Close is fs.ErrClosed.
 func (f *File) Close() error {
@@ -175,7 +175,7 @@ func (f *File) ready(op string, write bool) error {
 	switch {
 	case f.h.closed.Load():
 		return f.fail(op, fs.ErrClosed)
-	case write && !f.Writable(), !write && !f.Readable():
+	case write && !f.IsWritable(), !write && !f.IsReadable():
 		return f.fail(op, syscall.EBADF)
 	case !write && f.h.d.dir:
 		return f.fail(op, syscall.EISDIR)
@@ -462,7 +462,7 @@ func (f *File) Truncate(size int64) error {
 	switch {
 	case f.h.closed.Load():
 		return f.fail("truncate", fs.ErrClosed)
-	case !f.Writable() || d.fs == nil || d.pipe != nil || d.dev != noDevice || size < 0:
+	case !f.IsWritable() || d.fs == nil || d.pipe != nil || d.dev != noDevice || size < 0:
 		return f.fail("truncate", syscall.EINVAL)
 	}
 	d.fs.mu.Lock()

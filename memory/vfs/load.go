@@ -481,7 +481,7 @@ func (v *verifier) below(n *inode) error {
 	n.names.each("", func(e dirent) bool {
 		kid := v.tree.inodes.at(e.ino())
 		switch {
-		case e.name <= last || badName(e.name):
+		case e.name <= last || isBadName(e.name):
 			err = corrupt("name %q in directory %d", e.name, n.ino)
 		case kid == nil || kid.mode&sIFMT != e.kind():
 			err = corrupt("%q leads to no inode of its type", e.name)
@@ -505,7 +505,7 @@ func (v *verifier) below(n *inode) error {
 	return err
 }
 
-func badName(s string) bool {
+func isBadName(s string) bool {
 	return s == "" || s == "." || s == ".." || len(s) > maxName || strings.ContainsAny(s, "/\x00")
 }
 

@@ -104,7 +104,7 @@ func (f *FS) Mounts() []Mounted {
 	return all
 }
 
-func (m *mount) readOnly() bool { return m != nil && m.options.ReadOnly }
+func (m *mount) isReadOnly() bool { return m != nil && m.options.ReadOnly }
 
 // number is the Dev of the mounted files.
 func (m *mount) number() uint64 {

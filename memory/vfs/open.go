@@ -91,7 +91,7 @@ func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, p
 	if s.fs == nil {
 		return f.openGenerated(ctx, &c, &s, path, flag)
 	}
-	if s.on.readOnly() {
+	if s.on.isReadOnly() {
 		if flag&accessMode != os.O_RDONLY || flag&os.O_TRUNC != 0 {
 			return nil, pathError("open", path, syscall.EROFS)
 		}
@@ -104,7 +104,7 @@ func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, p
 		return nil, named(err, path)
 	}
 	r := file.h.d.rareness()
-	r.dev, r.top, r.sealed = cmp.Or(r.dev, s.on.number()), under(s.top, r.top), r.sealed || s.on.readOnly()
+	r.dev, r.top, r.sealed = cmp.Or(r.dev, s.on.number()), under(s.top, r.top), r.sealed || s.on.isReadOnly()
 	file.h.d.rare = &r
 	return file, nil
 }

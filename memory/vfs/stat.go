@@ -208,7 +208,7 @@ func (f *FS) accessElsewhere(c Cred, path string, mask uint32) error {
 	case e != 0:
 	case s.fs != nil:
 		err := s.fs.Access(c, s.path, mask)
-		if err != nil || mask&MayWrite == 0 || !s.on.readOnly() {
+		if err != nil || mask&MayWrite == 0 || !s.on.isReadOnly() {
 			return named(err, path)
 		}
 		e = syscall.EROFS

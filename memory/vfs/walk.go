@@ -514,7 +514,7 @@ func (f *FS) across(op string, c *Cred, from, to string, in func(g *FS, from, to
 		return syscall.EPERM
 	case a.fs != b.fs || a.on != b.on:
 		return syscall.EXDEV
-	case a.on.readOnly():
+	case a.on.isReadOnly():
 		return syscall.EROFS
 	}
 	return errnoOf(in(a.fs, a.path, b.path))
@@ -537,7 +537,7 @@ func (f *FS) alter(op string, c *Cred, path string, l last, enter bool, in func(
 	case e != 0:
 	case s.fs == nil:
 		e = s.refusal(op)
-	case s.on.readOnly():
+	case s.on.isReadOnly():
 		e = syscall.EROFS
 	default:
 		return named(in(s.fs, s.path), path)

@@ -55,7 +55,7 @@ func untrusted(name, real string, forbid []string) string {
 			resolved = filepath.Clean(dir)
 		}
 		// Both a link in the repository and a link into it.
-		if below(name, filepath.Clean(dir)) || below(name, resolved) || below(real, resolved) {
+		if isBelow(name, filepath.Clean(dir)) || isBelow(name, resolved) || isBelow(real, resolved) {
 			return "it is below " + dir
 		}
 	}
@@ -72,7 +72,7 @@ func untrusted(name, real string, forbid []string) string {
 	return ""
 }
 
-func below(p, dir string) bool {
+func isBelow(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 

@@ -105,7 +105,7 @@ func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.E
 	told := s.follow(alive, out, p, late(ctx, emit), guard)
 	end := <-ended
 	guard.stop()
-	end.cause, end.told, end.cut, end.late = context.Cause(alive), told, running.Cut(), running.TimedOut()
+	end.cause, end.told, end.cut, end.late = context.Cause(alive), told, running.IsCut(), running.HasTimedOut()
 	end.stderr = strings.ToValidUTF8(stderr.String(), "\uFFFD")
 	return end.tell(ctx, emit)
 }

@@ -84,7 +84,7 @@ func validate(req *Request) error {
 
 // checkThinking checks what Anthropic's API requires of a request with thinking.
 func checkThinking(req Request, limit int64) error {
-	if !req.Reasoning.Thinks() {
+	if !req.Reasoning.HasThinking() {
 		return nil
 	}
 	id, budget := req.Connector.ID, req.Reasoning.Thinking.BudgetTokens

@@ -98,13 +98,13 @@ func refusal(res *http.Response, c connector.Connector) *fault {
 	case res.StatusCode == http.StatusNotFound:
 		f.text += fmt.Sprintf("; check the model %q and the base URL %s", c.Model, at)
 	}
-	if f.again = retriable(res.StatusCode) && code != "insufficient_quota" && res.Header.Get("X-Should-Retry") != "false"; f.again {
+	if f.again = isRetriable(res.StatusCode) && code != "insufficient_quota" && res.Header.Get("X-Should-Retry") != "false"; f.again {
 		f.wait = retryAfter(res.Header, time.Now())
 	}
 	return f
 }
 
-func retriable(status int) bool {
+func isRetriable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529:

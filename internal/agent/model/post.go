@@ -76,7 +76,7 @@ func streamFault(data []byte, a *answer) *fault {
 	if json.Unmarshal(data, &status) == nil {
 		if n, err := status.Error.Code.Int64(); err == nil && n >= 400 && n < 600 {
 			f.status = n
-			f.again = f.again || !a.begun && retriable(int(n))
+			f.again = f.again || !a.begun && isRetriable(int(n))
 		}
 	}
 	return f

@@ -36,7 +36,7 @@ func newAssistantDocument(e assistant.Entry) assistantDocument {
 	a := e.Assistant
 	d := assistantDocument{
 		Name: a.Name, Label: a.Label, Description: a.Description, File: a.File, Runs: "direct", Prompts: len(a.Prompts),
-		Presets: append([]string{}, slices.Sorted(maps.Keys(a.Presets))...), Skills: []string{}, Servers: []string{}, Hooks: a.Hooks, Valid: assistant.Valid(e.Problems), Trusted: a.Trusted(),
+		Presets: append([]string{}, slices.Sorted(maps.Keys(a.Presets))...), Skills: []string{}, Servers: []string{}, Hooks: a.Hooks, Valid: assistant.IsValid(e.Problems), Trusted: a.IsTrusted(),
 		Problems: append([]assistant.Problem{}, e.Problems...),
 	}
 	if a.Connector != nil {

@@ -21,7 +21,7 @@ func validateSkills(a *console.App, args []string, asJSON bool) error {
 	verdicts, all := []skillVerdict{}, true
 	for _, path := range args {
 		problems := append([]skill.Problem{}, skill.Validate(path)...)
-		v := skillVerdict{Path: path, Valid: skill.Valid(problems), Problems: problems}
+		v := skillVerdict{Path: path, Valid: skill.IsValid(problems), Problems: problems}
 		verdicts, all = append(verdicts, v), all && v.Valid
 	}
 	if err := printVerdicts(a, verdicts, asJSON); err != nil {

@@ -15,11 +15,11 @@ func validateAssistants(a *console.App, root string, args []string) error {
 	if err != nil {
 		return err
 	}
-	valid := assistant.Valid(problems)
+	valid := assistant.IsValid(problems)
 	printProblems(a, problems)
 	for _, e := range entries {
 		printProblems(a, e.Problems)
-		if assistant.Valid(e.Problems) {
+		if assistant.IsValid(e.Problems) {
 			fmt.Fprintf(a.Out, "%s: valid\n", console.Escape(e.Assistant.Name))
 		} else {
 			valid = false

@@ -123,7 +123,7 @@ func applyStage(a *console.App, f *applyFlags, s *scope, st *stage.Stage, paths 
 		err = a.PrintJSON(newApplyDocument(st, f.dryRun, res))
 	} else {
 		printApplied(a, f.dryRun, res)
-		if review.Held() {
+		if review.IsHeld() {
 			a.Err.Line("hint: '--protected PATH' applies what the policy refuses")
 		}
 	}

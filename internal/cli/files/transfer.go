@@ -103,7 +103,7 @@ type copied struct {
 // note adds a created file if programs on the host obey it.
 func (c *copied) note(path string) {
 	switch {
-	case !policy.Obeyed(path):
+	case !policy.IsObeyed(path):
 	case len(c.Obeyed) < maxObeyed:
 		c.Obeyed = append(c.Obeyed, path)
 	default:

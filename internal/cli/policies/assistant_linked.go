@@ -47,7 +47,7 @@ func trustAssistant(a *console.App, store *policy.Trust, dir, name string, yes b
 	if err != nil {
 		return err
 	}
-	if found.Trusted() {
+	if found.IsTrusted() {
 		fmt.Fprintf(a.Out, "%s is trusted already\n", console.Escape(found.File))
 		return nil
 	}

@@ -212,7 +212,7 @@ func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, st
 	_, elsewhere := sandbox.As[sandbox.Detacher](box.Unwrap())
 	relay.Attach(console.Target{Run: run, Local: ours || elsewhere})
 	exit, err := run.Wait()
-	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
+	return &sandbox.Result{Exit: exit, Cut: run.IsCut(), TimedOut: run.HasTimedOut(), Duration: time.Since(begin)}, err
 }
 
 // printRemarks reports why the sandbox killed the command or cut its output.

@@ -78,7 +78,7 @@ func (t *Stream) wait() error {
 		switch {
 		case t.closed:
 			return ErrClosed
-		case t.reads.over():
+		case t.reads.isOver():
 			return os.ErrDeadlineExceeded
 		case t.in.size > 0:
 			return nil
@@ -233,7 +233,7 @@ func (t *Stream) reserve(n int) (head, error) {
 			return head{}, ErrClosed
 		case t.stopped:
 			return head{}, ErrStopped
-		case t.writes.over():
+		case t.writes.isOver():
 			return head{}, os.ErrDeadlineExceeded
 		case t.room > 0:
 			n = min(n, t.room, maxPayload)
@@ -244,7 +244,7 @@ func (t *Stream) reserve(n int) (head, error) {
 		t.mu.Unlock()
 		t.session.out.push()
 		t.mu.Lock()
-		if t.room == 0 && t.err == nil && !t.sent && !t.stopped && !t.writes.over() {
+		if t.room == 0 && t.err == nil && !t.sent && !t.stopped && !t.writes.isOver() {
 			t.change.Wait()
 		}
 	}
@@ -412,7 +412,7 @@ type deadline struct {
 	timer *time.Timer
 }
 
-func (d *deadline) over() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
+func (d *deadline) isOver() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
 func (d *deadline) set(at time.Time, over func()) {
 	d.stop()

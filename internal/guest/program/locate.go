@@ -113,10 +113,10 @@ func extract(dir string, data []byte) (string, error) {
 // changed it.
 func isOwn(name string, size int64) bool {
 	info, err := os.Lstat(name)
-	return err == nil && info.Mode() == 0o555 && info.Size() == size && owned(info)
+	return err == nil && info.Mode() == 0o555 && info.Size() == size && isOwned(info)
 }
 
-func owned(info fs.FileInfo) bool {
+func isOwned(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }
@@ -130,7 +130,7 @@ func privateDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !owned(info) || info.Mode()&0o022 != 0 {
+	if !isOwned(info) || info.Mode()&0o022 != 0 {
 		return &fs.PathError{Op: "use", Path: dir, Err: errors.New("others can write to it")}
 	}
 	return nil

@@ -37,10 +37,10 @@ const (
 // NewFile returns a description of a file, which it takes over.
 func NewFile(f *vfs.File, name string) *Description {
 	d := &Description{File: f, Name: name}
-	if f.Readable() {
+	if f.IsReadable() {
 		d.Mode |= ModeRead
 	}
-	if f.Writable() {
+	if f.IsWritable() {
 		d.Mode |= ModeWrite
 	}
 	if info, err := f.Stat(); err == nil {

@@ -63,13 +63,13 @@ func Parse(path string, from int) (Glob, error) {
 	g.pattern = strings.Join(parts, "/")
 	g.deep = strings.Contains(g.pattern, "**")
 	g.depth = strings.Count(g.pattern, "/") + 1
-	if !slashInBraces(g.pattern) {
+	if !hasSlashInBraces(g.pattern) {
 		g.parts = strings.Split(g.pattern, "/")
 	}
 	return g, nil
 }
 
-func slashInBraces(pattern string) bool {
+func hasSlashInBraces(pattern string) bool {
 	open := 0
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {

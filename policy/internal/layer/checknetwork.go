@@ -93,7 +93,7 @@ func checkNetwork(l sandbox.Layer) *sandbox.Error {
 	if written := l.Lines["network.ca"] > 0; (n.CA == "" && written) || strings.ContainsRune(n.CA, 0) {
 		return Errorf(l, "network.ca", `found %s, expected "ephemeral" or the path of a PEM file`, jsonc.Clip(n.CA))
 	}
-	if written := l.Lines["network.upstream"] > 0; (n.Upstream != "" || written) && !upstreamURL(n.Upstream) {
+	if written := l.Lines["network.upstream"] > 0; (n.Upstream != "" || written) && !isUpstreamURL(n.Upstream) {
 		// Not repeated: it may hold a password.
 		return Errorf(l, "network.upstream", "found another address, expected http://[USER:PASSWORD@]HOST:PORT")
 	}
@@ -151,7 +151,7 @@ func checkPublish(l sandbox.Layer) *sandbox.Error {
 	return nil
 }
 
-func upstreamURL(s string) bool {
+func isUpstreamURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || strings.ContainsRune(s, 0) {
 		return false

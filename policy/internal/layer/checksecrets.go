@@ -23,7 +23,7 @@ var ownVariables = []string{
 	"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
 }
 
-func ownVariable(name string) bool {
+func isOwnVariable(name string) bool {
 	return slices.Contains(ownVariables, name) || strings.HasSuffix(strings.ToLower(name), "_proxy") ||
 		variable.IsLoader(name)
 }
@@ -49,13 +49,13 @@ func checkSecretName(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.Er
 	switch {
 	case !variable.IsName(name) || len(name) > 255:
 		return Errorf(l, key, "found %s, expected a name", jsonc.Clip(name))
-	case (s.Env != "" || written("env")) && (!variableName().MatchString(s.Env) || ownVariable(s.Env)):
+	case (s.Env != "" || written("env")) && (!variableName().MatchString(s.Env) || isOwnVariable(s.Env)):
 		return Errorf(l, key+".env", expected+" that is not the sandbox's own", jsonc.Clip(s.Env))
 	case (s.File == "" && written("file")) || strings.ContainsRune(s.File, 0):
 		return Errorf(l, key+".file", "found %s, expected a path", jsonc.Clip(s.File))
 	case s.File != "" || s.Env != "" && HasSource(s):
 		return nil // the name is a label
-	case !variableName().MatchString(name) || ownVariable(name):
+	case !variableName().MatchString(name) || isOwnVariable(name):
 		return Errorf(l, key, expected+" that is not the sandbox's own, or env or file", jsonc.Clip(name))
 	}
 	return nil

@@ -96,7 +96,7 @@ func compileLater(text string) func() *regexp.Regexp {
 func isSecretValue(name, value string) bool {
 	token := slices.ContainsFunc(tokenStarts, func(s string) bool { return strings.HasPrefix(value, s) })
 	return strings.Contains(value, "://") && urlLogin().MatchString(value) ||
-		token && tokenValue().MatchString(value) || proxyLogin(name, value)
+		token && tokenValue().MatchString(value) || isProxyLogin(name, value)
 }
 
 // Judge returns why a variable is dropped when no rule names it, one of the reasons; "" when it passes. With docker, the
@@ -115,7 +115,7 @@ func Judge(name, value string, docker bool) string {
 		return SecretValue
 	case is(plainNames), isPlainValue(value):
 		return ""
-	case is(secretNames), secretName(name, value):
+	case is(secretNames), isSecretName(name, value):
 		return SecretName
 	}
 	return ""
@@ -126,14 +126,14 @@ func isPlainValue(v string) bool {
 	return slices.Contains([]string{"", "0", "1", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(v))
 }
 
-// proxyLogin catches what urlLogin cannot see: proxies are also written without a scheme.
-func proxyLogin(name, value string) bool {
+// isProxyLogin catches what urlLogin cannot see: proxies are also written without a scheme.
+func isProxyLogin(name, value string) bool {
 	return strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
 }
 
-// secretName looks at the parts of a name, which are separated by anything but
+// isSecretName looks at the parts of a name, which are separated by anything but
 // letters and digits and may end in a number.
-func secretName(name, value string) bool {
+func isSecretName(name, value string) bool {
 	parts := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
@@ -144,13 +144,13 @@ func secretName(name, value string) bool {
 	}
 	for i, p := range parts {
 		switch {
-		case p == "TOKENS" && number(value):
+		case p == "TOKENS" && isNumber(value):
 			// MAX_OUTPUT_TOKENS=8000 counts; it is not one.
 		case slices.Contains(secretParts, p),
 			slices.ContainsFunc(secretEndings, func(end string) bool { return strings.HasSuffix(p, end) }):
 			return true
 		case p == "KEY" || p == "KEYS":
-			if secretKey(parts, i) {
+			if isSecretKey(parts, i) {
 				return true
 			}
 		case (p == "PASS" || p == "PAT") && i == len(parts)-1:
@@ -160,9 +160,9 @@ func secretName(name, value string) bool {
 	return false
 }
 
-// secretKey judges the part KEY at i: API_KEY, AWS_ACCESS_KEY_ID and STRIPE_KEY are
+// isSecretKey judges the part KEY at i: API_KEY, AWS_ACCESS_KEY_ID and STRIPE_KEY are
 // secret, PUBLIC_KEY and KEY_REPEAT are not.
-func secretKey(parts []string, i int) bool {
+func isSecretKey(parts []string, i int) bool {
 	if i > 0 && slices.Contains(plainKeys, parts[i-1]) {
 		return false
 	}
@@ -170,7 +170,7 @@ func secretKey(parts []string, i int) bool {
 	return named || i == len(parts)-1
 }
 
-func number(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // IsLoader reports whether a variable of this name makes a program load or run something.
 func IsLoader(name string) bool {
