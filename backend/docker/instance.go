@@ -135,7 +135,8 @@ const endTime = 5 * time.Second
 func (i *instance) endReason(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	<-i.await(ctx, i.containerID(), container.WaitConditionNotRunning) // its guest has ended, which the engine learns a moment later
+	// Its guest has ended, which the engine learns a moment later. Whatever comes of the wait, the inspection tells.
+	_ = <-i.await(ctx, i.containerID(), container.WaitConditionNotRunning)
 	found, ierr := i.engine.ContainerInspect(ctx, i.containerID(), client.ContainerInspectOptions{})
 	state := found.Container.State
 	switch {

@@ -21,7 +21,7 @@ func Test_Each_Command_Of_A_Container_Has_Refusals_Of_Its_Own(t *testing.T) {
 	})
 	available(t, d)
 	work := t.TempDir()
-	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: work, Env: os.Environ(), Image: testImage})
+	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: work, Env: os.Environ(), Container: sandbox.Container{Image: testImage}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func Test_The_Host_Reports_A_Protected_Name_That_Appears(t *testing.T) {
 	available(t, d)
 	work := t.TempDir()
 	write(t, filepath.Join(work, "elsewhere", "ci.yml"), "")
-	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: work, Env: os.Environ(), Image: testImage})
+	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: work, Env: os.Environ(), Container: sandbox.Container{Image: testImage}})
 	if err != nil {
 		t.Fatal(err)
 	}

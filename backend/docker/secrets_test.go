@@ -90,7 +90,7 @@ func Test_A_Parent_That_Is_Shown_Has_No_Second_Workspace(t *testing.T) {
 			} else {
 				rules.RO = []string{top}
 			}
-			got := inside(t, sandbox.Spec{Workspace: ws, Target: "/workspace/ws", Policy: sandbox.Policy{Filesystem: rules}}, `cat `+top+`/beside
+			got := inside(t, sandbox.Spec{Workspace: ws, Container: sandbox.Container{Target: "/workspace/ws"}, Policy: sandbox.Policy{Filesystem: rules}}, `cat `+top+`/beside
 				for w in `+ws+` /workspace/ws; do for f in .git/hooks/pre-commit .git/config .mcp.json sub/.envrc sub/.git/config; do
 					mkdir -p $w/.git/hooks $w/sub/.git; echo x >>$w/$f && echo OPEN $w/$f; done; cat $w/.env; done 2>/dev/null
 				echo x >>/workspace/ws/plain && echo written`)

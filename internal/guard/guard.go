@@ -65,7 +65,7 @@ func New(o Options) *Guard {
 // Program returns the seccomp program for the guard's commands on this architecture.
 func (g *Guard) Program() (seccomp.Program, error) {
 	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
-		Removals: g.sweep.links || g.view != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads, Tuning: g.o.Rules.Inside,
+		Removals: g.sweep.links || g.o.First != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads, Tuning: g.o.Rules.Inside,
 	})
 }
 
@@ -231,8 +231,7 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	case call.how:
 		return unix.ENOSYS // its flags are in memory, where they can change
 	case call.op == opOpen && !how.creates():
-		g.observeOpen(n, t.target, call, how)
-		return errUntouched
+		return g.observeOpen(n, t.target, call, how)
 	case call.op == opOpen && how&unix.O_DIRECTORY != 0:
 		return unix.EINVAL
 	}
@@ -283,6 +282,9 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 	case call.op == opOpen:
 		if err := g.decideEntry(call.op, e); err != nil {
 			return err
+		}
+		if how.writes() && g.hasLostMount(e) {
+			return unix.EROFS // observeEntry has reported it
 		}
 		return g.performOpen(n, t.target, c, how, uint32(n.args[call.mode]), e)
 	case call.op != opRemove:
@@ -335,6 +337,8 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return nil // nothing comes into being
 	case !g.view.permits(e.dir, e.path):
 		return g.deny(op, e.String(), unix.EROFS) // no rule says what it is
+	case g.hasLostMount(e):
+		return g.deny(op, e.String(), unix.EROFS)
 	case (op == opSymlink || op == opLink) && g.rules.above[e.String()]:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)

@@ -18,11 +18,12 @@ import (
 // uninteresting are the sandbox's own directories, in which no rule refuses anything.
 var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
 
-// observeOpen reports an open of an existing file that a mount refuses.
-func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) {
+// observeOpen reports an open of an existing file that a mount refuses, and refuses it where that mount is gone. For the
+// rest it returns errUntouched.
+func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) error {
 	path, err := t.cString(n.args[call.path])
 	if err != nil || belowAny(path, uninteresting) {
-		return
+		return errUntouched
 	}
 	e, err := t.entry(dirOf(n, call.dir), path)
 	if err == nil && how.follows() {
@@ -30,11 +31,14 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	}
 	defer func() { e.close() }()
 	if err != nil {
-		return
+		return errUntouched
 	}
 	if how.writes() {
 		g.observeEntry(opOpen, how, e)
-		return
+		if g.hasLostMount(e) {
+			return unix.EROFS
+		}
+		return errUntouched
 	}
 	full := e.String()
 	var st unix.Stat_t
@@ -42,6 +46,27 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	if g.rules.access(full) == Exclude && !belowAny(full, uninteresting) && unix.Lstat(full, &st) == nil {
 		g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: "read", Target: full})
 	}
+	return errUntouched
+}
+
+// hasLostMount reports whether the rules have a read-only mount for e that is gone. A process outside that removes a name, or
+// renames another one over it, takes away what is mounted on it in all namespaces (mount_namespaces(7)).
+func (g *Guard) hasLostMount(e entry) bool {
+	full := e.String()
+	if e.name == "" || !g.rules.readOnlyMount(full) {
+		return false
+	}
+	at := e.dir
+	if g.rules.mounted[full] {
+		pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return true // nothing is there, and the mount cannot be
+		}
+		defer unix.Close(pin)
+		at = pin
+	}
+	var system unix.Statfs_t
+	return unix.Fstatfs(at, &system) == nil && system.Flags&unix.ST_RDONLY == 0
 }
 
 // observeEntry reports a call that writes or creates e and that a mount refuses; no rule of the

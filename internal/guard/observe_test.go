@@ -24,7 +24,9 @@ func Test_A_FIFO_Behind_A_Read_Only_Mount_Is_Not_Reported_As_Refused(t *testing.
 	}
 	defer unix.Close(fd)
 	for name, want := range map[string]int{"file": 1, "fifo": 0} {
-		g := New(Options{Rules: Rules{Rest: ReadOnly}})
+		rules := Rules{Rest: ReadOnly}
+		g := New(Options{Rules: rules})
+		g.rules = newRuleset(rules) // as Serve does
 		g.observeEntry(opOpen, unix.O_WRONLY, entry{dir: fd, path: dir, name: name})
 		if len(g.refusals) != want {
 			t.Errorf("%s: %+v", name, g.refusals)

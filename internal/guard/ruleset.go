@@ -97,6 +97,17 @@ func (r *ruleset) access(path string) Access {
 	return access
 }
 
+// readOnlyMount reports whether a mount makes path read-only; the root's own does not count.
+func (r *ruleset) readOnlyMount(path string) bool {
+	access, at := ReadWrite, len("/")
+	for i := range r.mounts {
+		if m := &r.mounts[i]; len(m.path) > at && within(path, m.path) {
+			access, at = m.access, len(m.path)
+		}
+	}
+	return access == ReadOnly
+}
+
 // within reports whether path is root or lies below it.
 func within(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'

@@ -39,9 +39,8 @@ func decodeRequest(data []byte) (*request, error) {
 
 // exitFrame is the content of the last frame.
 func exitFrame(exit sandbox.Exit) []byte {
-	out := make([]byte, exitSize)
-	binary.BigEndian.PutUint32(out, uint32(exit.Code))
-	out[4] = byte(exit.Signal)
+	out := binary.BigEndian.AppendUint32(nil, uint32(exit.Code))
+	out = append(out, byte(exit.Signal))
 	return append(out, exit.Reason[:min(len(exit.Reason), maxExitReason)]...)
 }
 

@@ -21,7 +21,7 @@ import (
 // forward starts "forward" and returns its address when it is announced, with what ends it.
 func (u user) forward(name, port string) (address string, end func()) {
 	u.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(u.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		u.t.Fatal(err)
 	}

@@ -251,6 +251,22 @@ func creations() []escape {
 		swings("A2.60", "src/bare/objects", "no socket completes a repository while threads swap a link on the way", "bind"),
 		swings("A2.61", ".mcp.json", "no call makes a protected name while threads swap a link on the way"),
 		escape{
+			ID: "A2.62", Name: "a protected file that the host replaces or removes while a command runs does not become the command's",
+			Matrix: "create .vscode/.mcp.json/.claude settings",
+			Setup: func(h *host) {
+				h.runScript("echo {} >.mcp.json; mkdir -p .husky; echo x >.envrc; printf '#!/bin/sh\\n' >.git/hooks/pre-commit")
+			},
+			Sh: `echo ready; read go
+				echo x >>.mcp.json; echo x >.husky/pre-commit; mkdir .husky; echo x >.husky/pre-commit; echo x >.envrc; ln -s src .envrc
+				printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >>.git/config; ` + hookScript + `.git/hooks/post-checkout; chmod +x .git/hooks/*
+				mkdir .git/hooks; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/*`,
+			During: func(h *host, _ *attempt) {
+				h.runScript("git config user.signingkey x; echo {} >n; mv n .mcp.json; rm -r .git/hooks .husky .envrc")
+				h.snapshot()
+			},
+			Hold: holdAll(holdUnchanged(".mcp.json", ".envrc", ".husky", ".git/config", ".git/hooks"), holdGitSafe()),
+		},
+		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
 			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: holdAbsent("{work}/.github/workflows"), Control: control{Luck: true},

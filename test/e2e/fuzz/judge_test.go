@@ -29,7 +29,6 @@ const (
 	stuck      = "stuck"      // the sandbox does not end
 	crashed    = "crashed"    // agent-sandbox ended because of a mistake in it
 	opened     = "opened"     // a call that is refused to all commands succeeded
-	socket     = "socket"     // as protected or visible, but an empty socket: the guard's documented limit
 )
 
 func (v violation) String() string { return v.kind + ": " + v.text }
@@ -117,11 +116,7 @@ func (w *world) judge(before map[string]string) []violation {
 		if !w.isProtected(change.path) {
 			continue
 		}
-		kind := protected
-		if change.before == "" && strings.HasPrefix(change.after, "mode 14") {
-			kind = socket
-		}
-		out = append(out, violation{kind, change.String()})
+		out = append(out, violation{protected, change.String()})
 	}
 	return append(out, w.judgeGit(before, after)...)
 }

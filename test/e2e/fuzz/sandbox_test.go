@@ -157,8 +157,7 @@ func (b *box) run(p calls.Program, limit time.Duration) result {
 	return r
 }
 
-// stopped is the kind of a program that did not come to its end. With an empty socket at a protected name the guard
-// ends the sandbox, as it should.
+// stopped is the kind of a program that did not come to its end.
 const stopped = "stopped"
 
 // isRequired reports whether SANDBOX_REQUIRE has a word.

@@ -123,11 +123,7 @@ func (v *watcher) look(path string) {
 	if !v.w.isProtected(path) {
 		return
 	}
-	kind := visible
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 && v.before[path] == "" {
-		kind = socket
-	}
-	v.note(kind, fmt.Sprintf("%q was there", path))
+	v.note(visible, fmt.Sprintf("%q was there", path))
 }
 
 func (v *watcher) note(kind, text string) {
