@@ -18,7 +18,7 @@ func stdioCases() []Case {
 		{Name: "stdout and stderr arrive apart", Run: outputsApart},
 		{Name: "without input a command reads its end", Run: noInput},
 		{Name: "input that the caller does not give is the null device", Run: nullInput},
-		{Name: "input that the caller gives is no device", Run: givenInput},
+		{Name: "input that the caller gives is a pipe or a file", Run: givenInput},
 		{Name: "input and output stream while a command runs", Run: streaming},
 		{Name: "a command goes on after its input has ended", Run: halfClose},
 		{Name: "binary data passes unchanged in both directions", Run: binaryData},

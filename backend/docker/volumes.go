@@ -24,7 +24,7 @@ type checkout struct {
 	files  []session.Identity // of the mounts
 }
 
-// surveyScript prints the device, inode and path of each argument that exists and is no symbolic link.
+// surveyScript prints the device, inode and path of each argument that exists and is not a symbolic link.
 const surveyScript = `for p; do [ -L "$p" ] || [ ! -e "$p" ] || stat -c '%d %i %n' "$p"; done`
 
 // protectVolumes returns what protects the projects on the sandbox's volumes. A volume's files are visible to the engine only:

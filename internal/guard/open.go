@@ -42,7 +42,7 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 		return errnoOf(err)
 	}
 	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) && e.exists { // somebody has removed it since
+	if errors.Is(err, unix.ENOENT) && e.exists { // another process has removed it since
 		e.exists = false
 		if err := g.decideEntry(opOpen, e); err != nil {
 			return err

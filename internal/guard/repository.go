@@ -70,7 +70,7 @@ func (g *Guard) makesRepo(e entry) bool {
 
 // lockPart locks the directory of an entry that is a part of repositories until the function that it returns is called: the
 // guard of another sandbox could make the last part but one between this guard's look and its call. A repository that is
-// complete needs no lock. The error is a lockedError while somebody has the lock, which any command can have.
+// complete needs no lock. The error is a lockedError while another process has the lock, which any command can take.
 func (g *Guard) lockPart(op entryOp, e entry) (unlock func(), err error) {
 	nothing := func() {}
 	if !isPart(e.name) || !g.rules.reposRefused(e.path) {
@@ -91,7 +91,7 @@ func (g *Guard) lockPart(op entryOp, e entry) (unlock func(), err error) {
 	return func() { _ = unix.Close(fd) }, nil
 }
 
-// lockedError means that somebody has the lock of the directory in which a call would make a part of a repository.
+// lockedError means that another process has the lock of the directory in which a call would make a part of a repository.
 type lockedError struct {
 	op   entryOp
 	path string

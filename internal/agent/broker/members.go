@@ -143,7 +143,7 @@ func (a asked) forward(c connector.Connector, api connector.Protocol, longest in
 	if api == connector.OpenAI && a.stream && !a.usage() {
 		with["stream_options"] = []byte(`{"include_usage":true}`)
 	}
-	// OpenAI's own server stores answers unless it is told not to; other servers of Chat may not know the member.
+	// OpenAI's own server stores answers unless the request says otherwise; other servers of Chat may not know the member.
 	if _, told := a.at["store"]; told || api == connector.Responses || api == connector.OpenAI && completion(c) {
 		with["store"] = []byte("false")
 	}

@@ -33,7 +33,7 @@ func openInputTerminal(size sandbox.Terminal) (master, slave *os.File, err error
 		return nil, nil, err
 	}
 	mode := unix.Termios{Cflag: unix.CS8 | unix.CREAD | unix.B38400, Lflag: unix.ICANON}
-	mode.Cc[unix.VEOF] = endOfInput // the others stay 0, which is no character
+	mode.Cc[unix.VEOF] = endOfInput // the others stay 0, which means none
 	if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, &mode); err != nil {
 		files{master, slave}.close()
 		return nil, nil, os.NewSyscallError("ioctl", err)

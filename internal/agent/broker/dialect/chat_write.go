@@ -36,7 +36,7 @@ func (chat) Write(r Request, t Target) []byte {
 		limit = n
 	}
 	store := any(nil)
-	if t.Completion { // OpenAI's own server stores answers unless it is told not to; others may not know the member
+	if t.Completion { // OpenAI's own server stores answers unless the request says otherwise; others may not know the member
 		store = false
 	}
 	choice, parallel := openaiChoiceOf(r.Choice, true), r.Parallel
