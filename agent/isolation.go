@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
-
+	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 	"github.com/seed434b0696/agent-sandbox/internal/transfer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -72,6 +72,9 @@ func (t *turn) paths(spec *sandbox.Spec) error {
 	t.home = filepath.Join(t.space.Dir, homeName)
 	if spec.Workspace != t.space.Dir {
 		spec.Policy.Filesystem.RW = append(slices.Clip(spec.Policy.Filesystem.RW), t.space.Dir)
+	}
+	if owner, ok := t.executor.(executor.SettingsOwner); ok {
+		spec.Policy.Filesystem.RW = append(slices.Clip(spec.Policy.Filesystem.RW), filepath.Join(t.agentHome(), owner.SettingsDir()))
 	}
 	if t.backend != "bwrap" {
 		return nil

@@ -21,6 +21,9 @@ type Agent struct{}
 // Name implements [executor.Executor].
 func (Agent) Name() string { return "cursor" }
 
+// SettingsDir implements [executor.SettingsOwner].
+func (Agent) SettingsDir() string { return ".cursor" }
+
 // known are the arguments of an assistant's sandbox block.
 var known = executor.Arguments{
 	"force": {Kind: executor.Flag},
@@ -54,7 +57,7 @@ func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, 
 		return err
 	}
 	defer stop()
-	if err := executor.Write(ctx, box, path.Join(task.Home, ".cursor", "mcp.json"), servers(addresses)); err != nil {
+	if err := executor.Write(ctx, box, path.Join(task.Home, Agent{}.SettingsDir(), "mcp.json"), servers(addresses)); err != nil {
 		return err
 	}
 	return executor.Run(ctx, box, executor.Program{

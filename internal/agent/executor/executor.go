@@ -62,3 +62,9 @@ type Executor interface {
 	// agent could not start or that the sandbox failed; the failure of an agent is in its result.
 	Run(ctx context.Context, box *sandbox.Sandbox, task Task, emit func(event.Event)) error
 }
+
+// SettingsOwner is an [Executor] whose settings have a name that policies protect in every directory of a project.
+type SettingsOwner interface {
+	// SettingsDir returns the directory of the settings, relative to [Task.Home]. The sandbox's policy has to allow it.
+	SettingsDir() string
+}

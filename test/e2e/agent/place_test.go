@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/backend/docker"
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/cursor"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
@@ -53,7 +54,7 @@ func open(t *testing.T, backend string) *place {
 	}
 	spec := sandbox.Spec{
 		Workspace: p.work, Home: p.home, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + p.home, "LANG=C.UTF-8"}, Resident: true,
-		Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{p.home}}, Limits: sandbox.Limits{Output: 1 << 30}},
+		Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{p.home, filepath.Join(p.home, cursor.Agent{}.Name(), cursor.Agent{}.SettingsDir())}}, Limits: sandbox.Limits{Output: 1 << 30}},
 	}
 	for _, program := range p.programs {
 		spec.Policy.Filesystem.RO = append(spec.Policy.Filesystem.RO, filepath.Dir(program))
