@@ -135,8 +135,8 @@ const endTime = 5 * time.Second
 func (i *instance) endReason(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	// Its guest has ended, which the engine learns a moment later. Whatever comes of the wait, the inspection tells.
-	_ = <-i.await(ctx, i.containerID(), container.WaitConditionNotRunning)
+	// Its guest has ended, which the engine learns a moment later.
+	err = errors.Join(err, <-i.await(ctx, i.containerID(), container.WaitConditionNotRunning))
 	found, ierr := i.engine.ContainerInspect(ctx, i.containerID(), client.ContainerInspectOptions{})
 	state := found.Container.State
 	switch {

@@ -29,9 +29,6 @@ cluster_packages=(./backend/kube)
 cluster_tests='Test_Command/^(persistentkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
 cluster_tests_of=(./test/e2e/command ./test/e2e/agent ./test/e2e/escape)
 
-# The attempts in containers.
-engine_attempts='^Test_Escape_(Resident_)?Docker$'
-
 # What takes minutes under the race detector, because each of its keepers is a process with it, runs without.
 contract_of_keepers='^Test_A_Persistent_.*_Keeps_The_Contract$'
 
@@ -58,11 +55,10 @@ raced_with() {
   CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go_test "$word" -race "$@"
 }
 
-# Under the race detector the programs in memory are not compared with the real ones, which takes a run without. What only
-# computes takes the time that the attempts leave, and gives way to what drives the machine, which takes longer.
+# Under the race detector the programs in memory are not compared with the real ones, which takes a run without.
 pure() {
   local packages
-  renice -n 5 -p "$BASHPID" >/dev/null
+  after_escapes
   mapfile -t packages < <(raced_packages)
   raced "${packages[@]}"
   mapfile -t packages < <(compared_packages)
@@ -70,26 +66,21 @@ pure() {
   go_test "" -tags sdk -run "$sdk_tests" "${sdk_packages[@]}"
 }
 
-# What drives bubblewrap and the kernel.
+# What drives bubblewrap and the kernel. The tests of test/e2e drive built programs, so a race detector in them would see
+# nothing.
 machine() {
   local packages
   after_escapes
   mapfile -t packages < <(machine_packages | grep -vxF -f <(engine_packages; cluster_only))
   raced -p 1 "${packages[@]}"
-}
-
-# The tests of test/e2e drive built programs, so a race detector in them would see nothing.
-driving() {
-  local packages
-  after_escapes
   mapfile -t packages < <(driving_packages | grep -vxF -f <(engine_packages; go list ./test/e2e/escape))
   go_test "" -p 1 -skip "$cluster_tests" "${packages[@]}"
 }
 
-# Attempts mostly wait. Those with bubblewrap come first, and only what gives way to them runs beside: some race with the
-# guard, and what they show is to depend on the guard and not on what else the machine does.
+# Attempts mostly wait. They come first and alone: some race with the guard, and what they show is to depend on the guard
+# and not on what else the machine does.
 escapes() {
-  go_test "" -parallel 8 -skip "$cluster_tests|$engine_attempts" ./test/e2e/escape
+  go_test "" -parallel 8 -skip "$cluster_tests" ./test/e2e/escape
   flock -u "$attempts"
 }
 
@@ -101,16 +92,21 @@ after_escapes() {
   exec {own}>&-
 }
 
-# What drives a container engine.
-engine() {
-  local packages
+# What drives a container engine, and then what drives a cluster, which starts meanwhile.
+engine_and_cluster() {
+  local packages starts=
   after_escapes
-  go_test "" -parallel 8 -run "$engine_attempts" ./test/e2e/escape
+  if [[ $with_cluster = yes && -z ${KUBECONFIG-} ]]; then
+    { "$top/test/testbed/up.sh" && "$top/test/testbed/agents.sh"; } </dev/null >"$scratch/cluster.log" 2>&1 &
+    starts=$!
+  fi
   mapfile -t packages < <(engine_packages | grep -v /test/e2e/)
   raced -p 1 -skip "$contract_of_keepers" "${packages[@]}"
   go_test "" -parallel 4 -run "$contract_of_keepers" ./internal/persist
   mapfile -t packages < <(engine_packages | grep /test/e2e/)
   go_test "" -p 1 "${packages[@]}"
+  [[ -z $starts ]] || wait "$starts" || cat "$scratch/cluster.log" >&2
+  [[ $with_cluster = no ]] || cluster
 }
 
 # mark_cluster notes that the cluster will be this script's to stop: what starts it is another process.
@@ -121,11 +117,10 @@ mark_cluster() {
 
 cluster_only() { go list "${cluster_packages[@]}"; }
 
-# What drives a cluster mostly waits. The contract counts what its own process has left, so it has one. The last ones kill
-# the API server.
+# The contract counts what its own process has left, so it has one; it waits most of the time. The last ones kill the
+# API server.
 cluster() {
   local contract='Keeps_The_Contract$' server='^Test_An_API_Server' aside line required=kube
-  after_escapes
   cluster_up || say "what needs a cluster fails"
   if [[ ${KUBECONFIG-} = "$engine_state/kubeconfig" ]] && line=$("$top/test/testbed/agents.sh" </dev/null | tail -n 1); then
     required=kube,agents
@@ -169,7 +164,7 @@ begin=$SECONDS
 if engine_up; then
   require=$require,docker
 fi
-note='' lanes=(escapes pure machine driving engine)
+note='' with_cluster=no
 case ${1-} in
   "" | all)
     note=$part
@@ -178,13 +173,13 @@ case ${1-} in
       note="escape: all attempts on all backends as all users"
     fi
     if cluster_known; then
+      with_cluster=yes
       mark_cluster
-      lanes+=(cluster)
     fi
     # Held from here on until escapes ends.
     exec {attempts}>"$scratch/attempts"
     flock "$attempts"
-    together "${lanes[@]}"
+    together pure machine escapes engine_and_cluster
     ;;
   cluster)
     cluster_known || exit 1

@@ -33,7 +33,7 @@ func (g *Guard) bind(n notification, t target) error {
 	if got, err := t.read(n.args[1], addr); err != nil || got < len(addr) {
 		return unix.EFAULT
 	}
-	if domain != unix.AF_UNIX && !g.mayReserve(t, addr) {
+	if (domain == unix.AF_INET || domain == unix.AF_INET6) && !g.mayReserve(t, addr) {
 		return unix.EACCES
 	}
 	c, err := t.credentials(&g.statuses)
@@ -97,15 +97,19 @@ func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr
 // sunPathMax is the size of sun_path in struct sockaddr_un (unix(7)).
 const sunPathMax = 108
 
-// mayReserve reports whether the target may bind to an address of the Internet, as far as that depends on capabilities:
+// mayReserve reports whether the target may bind a socket of the Internet to an address, as far as that depends on capabilities:
 // this process may own the target's user namespace, and has all capabilities over its network namespace then.
 func (g *Guard) mayReserve(t target, addr []byte) bool {
 	const reserved = 1024 // ports below are (ip(7)); a network namespace of the sandbox begins with this limit
 	if g.o.Rules.Inside || g.o.Rules.Abstract {
 		return true // this process has no more capabilities over the network than the target
 	}
-	a, ok := socketAddress(addr)
-	return !ok || a.Port() == 0 || a.Port() >= reserved || t.has(unix.CAP_NET_BIND_SERVICE)
+	const port = 2 // both families have it here, and bind(2) takes AF_UNSPEC for AF_INET
+	if len(addr) < port+2 {
+		return true // the kernel refuses it
+	}
+	number := binary.BigEndian.Uint16(addr[port:])
+	return number == 0 || number >= reserved || t.has(unix.CAP_NET_BIND_SERVICE)
 }
 
 // boundNames are the paths of bound sockets as the targets have given them. The kernel remembers the path that bind(2) gets,

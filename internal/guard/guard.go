@@ -391,7 +391,7 @@ func (g *Guard) decideMove(from, to entry) error {
 		// The kernel protects the mount points of the caller's mount namespace only. For a call that
 		// the guard performs, that is the guard's namespace.
 		return g.deny(opRename, from.String(), unix.EBUSY)
-	case g.rules.guarded(from.path, from.name) != nil:
+	case g.rules.guarded(from.path, from.name) != nil, g.hasLostMount(from):
 		return g.deny(opRename, from.String(), unix.EROFS)
 	}
 	if err := g.decideEntry(opRename, to); err != nil {
@@ -400,7 +400,7 @@ func (g *Guard) decideMove(from, to entry) error {
 	if !g.view.permits(from.dir, from.path) {
 		return g.deny(opRename, from.String(), unix.EXDEV)
 	}
-	if !g.rules.nested.Covers(from.String()) && g.rules.nested.Covers(to.path) && isDirectory(from) {
+	if !g.rules.nested.Covers(from.String()) && g.rules.nested.Covers(to.path) && canBeDirectory(from) {
 		return g.deny(opRename, from.String(), unix.EXDEV) // it can have names that are refused there
 	}
 	if !g.rules.above[to.String()] {
@@ -485,9 +485,12 @@ func dirOf(n notification, i int) int {
 	return int(int32(n.args[i]))
 }
 
-func isDirectory(e entry) bool {
+// canBeDirectory reports whether e is a directory, or cannot be looked at: a command that takes away the permission to look can
+// give it back at once.
+func canBeDirectory(e entry) bool {
 	var st unix.Stat_t
-	return unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+	err := unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR || err != nil && !errors.Is(err, unix.ENOENT)
 }
 
 func existsAt(dir int, name string) bool {

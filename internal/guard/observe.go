@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +23,8 @@ var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
 // rest it returns errUntouched.
 func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) error {
 	path, err := t.cString(n.args[call.path])
-	if err != nil || belowAny(path, uninteresting) {
-		return errUntouched
+	if err != nil || !how.writes() && belowAny(path, uninteresting) {
+		return errUntouched // a path for writing may lead out of them
 	}
 	e, err := t.entry(dirOf(n, call.dir), path)
 	if err == nil && how.follows() {
@@ -35,7 +36,7 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	}
 	if how.writes() {
 		g.observeEntry(opOpen, how, e)
-		if g.hasLostMount(e) {
+		if g.hasLostMount(e) || g.leadsToLostMount(t, e) {
 			return unix.EROFS
 		}
 		return errUntouched
@@ -49,24 +50,47 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	return errUntouched
 }
 
-// hasLostMount reports whether the rules have a read-only mount for e that is gone. A process outside that removes a name, or
-// renames another one over it, takes away what is mounted on it in all namespaces (mount_namespaces(7)).
+// hasLostMount reports whether the rules make e read-only, but no mount does. A process outside that removes a name, or renames
+// another one over it, takes away what is mounted on it in all namespaces (mount_namespaces(7)). One that moves a writable
+// directory gives it a path for which there are no rules. Where commands have mounted for themselves, the view decides.
 func (g *Guard) hasLostMount(e entry) bool {
 	full := e.String()
-	if e.name == "" || !g.rules.readOnlyMount(full) {
+	if e.name == "" || !g.rules.readOnly(full) || !g.view.has(e.dir, e.path) {
 		return false
 	}
-	at := e.dir
-	if g.rules.mounted[full] {
-		pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return true // nothing is there, and the mount cannot be
-		}
-		defer unix.Close(pin)
-		at = pin
+	if !g.rules.mounted[full] {
+		return isWritableMount(e.dir)
 	}
+	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true // nothing is there, and the mount cannot be
+	}
+	defer unix.Close(pin)
+	return isWritableMount(pin)
+}
+
+// leadsToLostMount is hasLostMount for the file that a link of proc(5) to a descriptor of the target leads to.
+func (g *Guard) leadsToLostMount(t target, e entry) bool {
+	if e.name == "" || !isProc(e.dir) {
+		return false
+	}
+	pin, err := t.magic(e)
+	if err != nil {
+		return false // no such link
+	}
+	defer unix.Close(pin)
+	return g.hasLostMountAt(pin)
+}
+
+// hasLostMountAt is hasLostMount for the file of a descriptor.
+func (g *Guard) hasLostMountAt(pin int) bool {
+	path, err := os.Readlink(ownDescriptor(pin))
+	return err == nil && strings.HasPrefix(path, "/") && g.rules.readOnly(path) && g.view.has(pin, path) && isWritableMount(pin)
+}
+
+func isWritableMount(fd int) bool {
 	var system unix.Statfs_t
-	return unix.Fstatfs(at, &system) == nil && system.Flags&unix.ST_RDONLY == 0
+	return unix.Fstatfs(fd, &system) == nil && system.Flags&unix.ST_RDONLY == 0
 }
 
 // observeEntry reports a call that writes or creates e and that a mount refuses; no rule of the

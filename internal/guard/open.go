@@ -96,11 +96,13 @@ func (g *Guard) reopen(n notification, t target, c credentials, flags, pin int) 
 		pin = its
 	}
 	defer unix.Close(pin)
-	switch kind {
-	case unix.S_IFLNK:
+	switch {
+	case kind == unix.S_IFLNK:
 		return unix.ELOOP
-	case unix.S_IFDIR:
+	case kind == unix.S_IFDIR:
 		return unix.EISDIR
+	case kind == unix.S_IFREG && openHow(flags).writes() && g.hasLostMountAt(pin):
+		return unix.EROFS
 	}
 	// Nothing blocks the guard: a file may have a lease, a device may wait for a carrier.
 	fd, err := unix.Open(ownDescriptor(pin), flags|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)

@@ -43,14 +43,14 @@ func (g *Guard) perform(n notification, t *reading, c credentials, call entryCal
 	case opSymlink:
 		return performed(unix.Symlinkat(old, e.dir, e.component()))
 	case opLink:
-		return performLink(n, t.target, call, old, e)
+		return g.performLink(n, t.target, call, old, e)
 	case opOpen, opRename, opRemove, opConnect, opBind, opSockName, opPeerName, opExec:
 	}
 	return unix.EACCES // they are not performed here
 }
 
 // performLink links the file at path to e.
-func performLink(n notification, t target, call entryCall, path string, e entry) error {
+func (g *Guard) performLink(n notification, t target, call entryCall, path string, e entry) error {
 	flags := 0
 	if call.flags >= 0 {
 		flags = int(int32(n.args[call.flags]))
@@ -74,11 +74,17 @@ func performLink(n notification, t target, call entryCall, path string, e entry)
 				return err
 			}
 			defer unix.Close(file)
+			if g.hasLostMountAt(file) {
+				return unix.EROFS
+			}
 			return performed(unix.Linkat(unix.AT_FDCWD, ownDescriptor(file), e.dir, e.component(), unix.AT_SYMLINK_FOLLOW))
 		}
 	}
 	if old.name == "" {
 		return unix.EPERM // a directory
+	}
+	if g.hasLostMount(old) { // the new name has no mount, either
+		return g.deny(opLink, old.String(), unix.EROFS)
 	}
 	return performed(unix.Linkat(old.dir, old.component(), e.dir, e.component(), 0))
 }

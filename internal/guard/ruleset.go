@@ -67,18 +67,24 @@ func newRuleset(rules Rules) *ruleset {
 		for dir := filepath.Dir(string(open)); !r.above[dir]; dir = filepath.Dir(dir) {
 			r.above[dir] = true
 		}
+		r.fix(string(open)) // with the directory, the name would move to where it is forbidden
 	}
 	for _, m := range rules.Mounts {
 		path := string(m.Path)
 		r.mounts = append(r.mounts, mount{path, m.Access})
 		r.mounted[path] = true
 		if m.Access == ReadOnly || m.Access == Exclude || m.Pin {
-			for dir := filepath.Dir(path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
-				r.fixed[dir] = true
-			}
+			r.fix(path)
 		}
 	}
 	return r
+}
+
+// fix keeps the directories above path in their places.
+func (r *ruleset) fix(path string) {
+	for dir := filepath.Dir(path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
+		r.fixed[dir] = true
+	}
 }
 
 // nestedRefused reports whether programs of the host would obey a new entry of this path.
@@ -97,15 +103,10 @@ func (r *ruleset) access(path string) Access {
 	return access
 }
 
-// readOnlyMount reports whether a mount makes path read-only; the root's own does not count.
-func (r *ruleset) readOnlyMount(path string) bool {
-	access, at := ReadWrite, len("/")
-	for i := range r.mounts {
-		if m := &r.mounts[i]; len(m.path) > at && within(path, m.path) {
-			access, at = m.access, len(m.path)
-		}
-	}
-	return access == ReadOnly
+// readOnly reports whether a mount makes path read-only, or hides it.
+func (r *ruleset) readOnly(path string) bool {
+	access := r.access(path)
+	return (access == ReadOnly || access == Exclude) && !belowAny(path, uninteresting)
 }
 
 // within reports whether path is root or lies below it.

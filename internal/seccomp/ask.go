@@ -57,7 +57,7 @@ func Ask(arch string, o AskOptions) (Program, error) {
 		}
 		bits := uint32(unix.O_CREAT)
 		if o.Writes {
-			bits |= unix.O_ACCMODE
+			bits |= unix.O_ACCMODE | unix.O_TRUNC
 		}
 		return callRule{calls: calls, check: func(p *bpfProgram) {
 			p.load(argLow(arg))

@@ -25,6 +25,7 @@ type guarding struct {
 	look   int           // eventfd; written to have the guard look at once
 	served chan struct{} // closed when the guard has stopped answering
 	told   chan guard.Refusal
+	once   once
 	fallen chan string // the reason why the sandbox has to end; one at most
 	reason chan string // the same, when no command runs any more
 
@@ -164,6 +165,9 @@ func (g *guarding) fork(path string, line []string, attr *syscall.ProcAttr) (int
 
 // refused queues a refusal for the host. The command does not wait for the host.
 func (g *guarding) refused(r guard.Refusal) {
+	if !g.once.isNew(r, time.Now()) {
+		return
+	}
 	select {
 	case g.told <- r:
 	default:
@@ -212,25 +216,12 @@ func (s *supervisor) await(g *guarding) {
 	g.reason <- why
 }
 
-// tell sends the guard's refusals, each once a minute and again after the start of another command, and finally the
-// reason for the end of the sandbox. It ignores errors: then
-// the host has gone.
+// tell sends the guard's refusals and finally the reason for the end of the sandbox. It ignores errors: then the host has
+// gone.
 func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
-	var since time.Time
-	var commands int64
-	seen := map[guard.Refusal]bool{}
 	for {
 		select {
 		case r := <-g.told:
-			now, started := time.Now(), s.commands.Load()
-			if now.Sub(since) >= toldTime || started != commands {
-				clear(seen)
-				since, commands = now, started
-			}
-			if seen[r] || len(seen) >= maxTold {
-				continue
-			}
-			seen[r] = true
 			_ = writeJSON(a.out.w, frameRefusal, toldRefusal{r.Kind, r.Op, guard.Path(r.Target), guard.Path(r.Command)})
 		case why := <-g.reason:
 			a.refuse(sandbox.Errorf(sandbox.Closed, "the sandbox has ended: %s", why))

@@ -75,6 +75,35 @@ func (f *fall) follow(s *mux.Stream, heard chan<- struct{}, tell func(guard.Refu
 	}
 }
 
+// once decides which refusals are sent: each once a minute, and again after the start of another command. It is for
+// concurrent use; the zero value is ready.
+type once struct {
+	mu    sync.Mutex
+	seen  map[guard.Refusal]bool
+	since time.Time
+}
+
+// isNew reports whether r is to be sent.
+func (o *once) isNew(r guard.Refusal, now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.seen == nil || now.Sub(o.since) >= toldTime {
+		o.seen, o.since = map[guard.Refusal]bool{}, now
+	}
+	if o.seen[r] || len(o.seen) >= maxTold {
+		return false
+	}
+	o.seen[r] = true
+	return true
+}
+
+// again forgets what was sent.
+func (o *once) again() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen = nil
+}
+
 // toldRefusal is a guard.Refusal as it is sent.
 type toldRefusal struct {
 	Kind    guard.Kind `json:"kind"`

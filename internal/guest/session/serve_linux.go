@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -124,8 +123,6 @@ type supervisor struct {
 	mu      sync.Mutex
 	settled bool      // Setup was called, or is no longer possible
 	guarded *guarding // nil: the session has no guard
-
-	commands atomic.Int64 // that were started; only the host starts them
 }
 
 // settle reports whether this is the first call.
@@ -168,7 +165,9 @@ func (s *supervisor) listen(ctx context.Context, r Relay) (net.Listener, error) 
 
 func (s *supervisor) command(a *asked) {
 	s.settle()
-	s.commands.Add(1)
+	if g := s.guardian(); g != nil {
+		g.once.again() // only the host starts commands
+	}
 	if a.req.Op != "" && s.options.Operation != nil {
 		a.operate(s.ctx, s.options.Operation)
 		return

@@ -23,6 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
@@ -34,6 +35,7 @@ type cage struct {
 
 	mu      sync.Mutex
 	refused []guard.Refusal
+	told    chan struct{} // has a value when refused has grown
 }
 
 // walls start a program as the first process of a container, with a workspace and the guest's program.
@@ -109,7 +111,7 @@ func newCage(t *testing.T, w walls) *cage {
 	if err := os.Chmod(filepath.Dir(ws), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := &cage{ws: ws}
+	c := &cage{ws: ws, told: make(chan struct{}, 1)}
 	c.Connection = connectCage(t, w, ws)
 	if err := c.Setup(t.Context(), session.Setup{Guard: c.rules(), Refused: c.note}); err != nil {
 		t.Fatal(err)
@@ -158,6 +160,28 @@ func (c *cage) note(r guard.Refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = append(c.refused, r)
+	select {
+	case c.told <- struct{}{}:
+	default:
+	}
+}
+
+// has waits for a refusal. They arrive beside the output of commands.
+func (c *cage) has(r guard.Refusal) bool {
+	end := time.After(deadline.Scale(10 * time.Second))
+	for {
+		c.mu.Lock()
+		found := slices.Contains(c.refused, r)
+		c.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-c.told:
+		case <-end:
+			return false
+		}
+	}
 }
 
 // run runs a command in the workspace and returns its output.
@@ -265,18 +289,18 @@ func Test_The_Guard_Inside_Holds_Against_Commands(t *testing.T) {
 
 func (c *cage) checkRefusals(t *testing.T) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, want := range []guard.Refusal{
 		{Kind: guard.RefusedPath, Op: "create", Target: c.ws + "/.husky"},
 		{Kind: guard.RefusedPath, Op: "rename", Target: c.ws + "/.git/hooks/pre-commit"},
 		{Kind: guard.RefusedPath, Op: "create", Target: c.ws + "/sub/.git"},
 		{Kind: guard.RefusedSocket, Op: "connect", Target: c.ws + "/late.sock"},
 	} {
-		if !slices.Contains(c.refused, want) {
+		if !c.has(want) {
 			t.Errorf("not told: %+v", want)
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i, r := range c.refused {
 		if slices.Contains(c.refused[:i], r) {
 			t.Errorf("told twice: %+v", r)

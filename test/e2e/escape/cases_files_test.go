@@ -267,6 +267,32 @@ func creations() []escape {
 			Hold: holdAll(holdUnchanged(".mcp.json", ".envrc", ".husky", ".git/config", ".git/hooks"), holdGitSafe()),
 		},
 		escape{
+			ID: "A2.63", Name: "a protected file that the host replaces while a command runs is not written to on any way",
+			Matrix: "create .vscode/.mcp.json/.claude settings",
+			Setup:  func(h *host) { h.write("home/project/.mcp.json", "{}\n") },
+			Sh: `echo ready; read go
+				w() { echo x | dd of="$1" conv=notrunc,nocreat 2>/dev/null && echo OPEN "$1"; }
+				w /dev/../$PWD/.mcp.json; w /proc/../$PWD/.mcp.json; w /proc/self/cwd/.mcp.json; w .git/config
+				ln -s $PWD/.mcp.json /tmp/lost; w /tmp/lost; ln -s $PWD/.git/config /dev/shm/lost; w /dev/shm/lost
+				exec 3<.mcp.json 4<.git/config; w /proc/self/fd/3; w /dev/fd/4; echo x >>/proc/self/fd/3; echo x >>/dev/fd/4
+				ln .mcp.json m; w m; ln .git/config .git/x; w .git/x; ln -L /proc/self/fd/3 m2; w m2
+				mv .mcp.json n; w n; mv .git/config .git/y; w .git/y; echo {} >o; mv -f o .mcp.json; ln -f src/main.go .mcp.json; true`,
+			During: func(h *host, _ *attempt) {
+				h.runScript("git config user.signingkey x; echo {} >n; mv n .mcp.json")
+				h.snapshot()
+			},
+			Hold: holdAll(holdUnchanged(".mcp.json", ".git/config"), holdAbsent("{work}/m", "{work}/m2", "{work}/n", "{work}/.git/x", "{work}/.git/y")),
+		},
+		escape{
+			ID: "A2.64", Name: "a directory that the host moves while a command works in it gets no protected name",
+			Matrix: "create .vscode/.mcp.json/.claude settings",
+			Setup:  func(h *host) { h.runScript("mkdir -p packages/app") },
+			Dir:    "{work}/packages/app",
+			Sh:     `echo ready; read go; echo x >.envrc; mkdir .vscode; echo x >.vscode/tasks.json; git init -q . 2>/dev/null; true`,
+			During: func(h *host, _ *attempt) { h.runScript("mv packages moved; mkdir -p packages/app") },
+			Hold:   holdAbsent("{work}/moved/app/.envrc", "{work}/moved/app/.vscode", "{work}/moved/app/.git"),
+		},
+		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
 			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: holdAbsent("{work}/.github/workflows"), Control: control{Luck: true},

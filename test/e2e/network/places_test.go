@@ -159,11 +159,11 @@ func Test_A_Published_Port_Is_Reached_While_Its_Command_Runs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, uid)
 			internet.Take()
-			// It sends back what it receives on one connection, and ends.
+			// It sends back what it receives on one connection, and ends when the client does.
 			const server = `
 import socket
 s = socket.create_server(("127.0.0.1", 5000)); print("ready", flush=True)
-c, _ = s.accept(); c.sendall(b"got " + c.recv(100)); c.close()`
+c, _ = s.accept(); c.sendall(b"got " + c.recv(100)); c.shutdown(socket.SHUT_WR); c.recv(1)`
 			cmd := h.prepare(t.Context(), h.command, "exec", "--publish", "15000:5000", "--", "/usr/bin/python3", "-c", server)
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -184,6 +184,7 @@ c, _ = s.accept(); c.sendall(b"got " + c.recv(100)); c.close()`
 			if text, err := io.ReadAll(c); err != nil || string(text) != "got this" {
 				t.Errorf("%q, %v", text, err)
 			}
+			_ = c.Close()
 			if err := cmd.Wait(); err != nil {
 				t.Error(err)
 			}
