@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,7 +100,7 @@ func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *reco
 // attach connects to the guest in a pod, after a process that starts the pod has finished. It runs no command, so the sandbox stays
 // idle.
 func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, env []string) (*instance, error) {
-	if err := d.awaitStarted(ctx, c, k); err != nil {
+	if err := d.awaitStarted(ctx, c, k, pod); err != nil {
 		return nil, err
 	}
 	p, err := d.prepareAgain(c, k, env)
@@ -145,20 +146,59 @@ func isDoorOpen(pod *corev1.Pod) bool {
 	})
 }
 
-// awaitStarted waits until no process is starting the sandbox.
-func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, cluster.StartTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.Record.ID, cluster.StartTime))
+// errUnseen ends a wait for a process that does not report.
+var errUnseen = errors.New("the process that starts the sandbox does not report")
+
+// awaitStarted waits until no process is starting the sandbox in pod. A process that was killed leaves its annotation, which
+// counts for [record.UnseenTime]. Closed: the pod has ended.
+func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) error {
+	if !record.IsStarting(k.Claim) {
+		return nil
+	}
+	seen, cancel := context.WithTimeoutCause(ctx, record.UnseenTime, errUnseen)
 	defer cancel()
-	for claim := k.Claim; record.IsStarting(claim); {
-		if err := c.AwaitChange(ctx, cluster.ClaimResource, claim.Name, claim.ResourceVersion); err != nil {
-			return err
+	alive, end := context.WithCancelCause(seen)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer end(nil)
+	watch.Go(func() {
+		if awaitEnd(alive, c, pod) {
+			end(stoppedError(k.Record.ID))
 		}
-		var err error
-		if claim, err = c.FindClaim(ctx, k.Record.ID); err != nil {
+	})
+	for claim := k.Claim; record.IsStarting(claim); {
+		err := c.AwaitChange(alive, cluster.ClaimResource, claim.Name, claim.ResourceVersion)
+		if err == nil {
+			claim, err = c.FindClaim(alive, k.Record.ID)
+		}
+		switch cause := context.Cause(alive); {
+		case errors.Is(cause, errUnseen):
+			return nil
+		case cause != nil:
+			return cause
+		case err != nil:
 			return err
 		}
 	}
 	return nil
+}
+
+// awaitEnd waits until a pod has ended or is gone; false: ctx ended, or the cluster did not answer.
+func awaitEnd(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod) bool {
+	for !cluster.HasEnded(pod) {
+		if c.AwaitChange(ctx, "pods", pod.Name, pod.ResourceVersion) != nil {
+			return false
+		}
+		now, err := c.FindPod(ctx, pod.Name)
+		if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && now.UID != pod.UID {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		pod = now
+	}
+	return true
 }
 
 // Reach is Open; for a stopped sandbox it returns an instance that cannot run commands but has the snapshots.

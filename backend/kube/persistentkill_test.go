@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // TestMain is also the process that a test kills: "operate NAMESPACE DATA OPERATION NAME".
@@ -122,6 +123,32 @@ func Test_A_Killed_Operation_Leaves_All_Or_Nothing(t *testing.T) {
 		}
 	}
 	b.settled(t, d)
+}
+
+// A process that starts a sandbox may be killed before it reports, and the pod may end then.
+func Test_Opening_Ends_With_The_Pod_That_A_Killed_Process_Has_Started(t *testing.T) {
+	t.Parallel()
+	b, d := newPersistentBed(t)
+	ctx := t.Context()
+	box := create(t, d, persistentSpec("left", t.TempDir()))
+	if err := box.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "", "annotate", "-n", b.namespace, "pvc", "agent-sandbox-left", "--overwrite", "agent-sandbox.dev/starting="+time.Now().UTC().Format(time.RFC3339))
+	opened := make(chan error, 1)
+	go func() {
+		_, err := sandbox.Open(ctx, d, "left")
+		opened <- err
+	}()
+	kubectl(t, "", "delete", "-n", b.namespace, "pod", "agent-sandbox-left", "--now")
+	select {
+	case err := <-opened:
+		if sandbox.CodeOf(err) != sandbox.Closed {
+			t.Errorf("got %v, want Closed", err)
+		}
+	case <-time.After(deadline.Scale(time.Minute)):
+		t.Error("still waiting for a pod that is gone")
+	}
 }
 
 // running starts a sandbox unless it runs, and opens it. What was killed may have told its guest to end: then the cluster
