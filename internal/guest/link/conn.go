@@ -24,12 +24,15 @@ type Conn struct {
 	broke func(error) // called once for each broken stream, on a new goroutine
 
 	writing sync.Mutex // held while writing to the stream
+	readMu  sync.Mutex // held while reading the stream
 
 	mu       sync.Mutex
 	change   sync.Cond // signals a new stream, the end of the connection, or room for more bytes
 	stream   io.ReadWriteCloser
 	muted    io.ReadWriteCloser // the last stream to which a write failed
 	in       *inbound
+	reading  bool          // a Read or a peek waits for the stream
+	reads    uint64        // the number of times that the stream was read
 	err      error         // why the connection ended
 	ending   bool          // an end frame is to be sent
 	done     chan struct{} // closed with err set
@@ -212,18 +215,69 @@ func (c *Conn) flush() {
 }
 
 // mute stops writing to a stream whose write failed. The other end may have closed the connection and said so before: the
-// frames that it sent are still read, until the stream's end or for readTime.
+// frames that it sent are still read, at the pace of the caller of Read, until the stream ends or stays
+// silent.
 func (c *Conn) mute(stream io.ReadWriteCloser, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stream == stream {
+	if c.stream == stream && c.muted != stream {
 		c.muted = stream
-		time.AfterFunc(readTime, func() { c.lost(stream, why) })
+		c.awaitLast(stream, why, c.reads, idleChecks)
 	}
 }
 
-// readTime is the time for which a stream is still read after a write to it failed.
-const readTime = 250 * time.Millisecond
+// A muted stream is lost when one Read was waiting for it at each of idleChecks checks. They are several because a busy machine
+// can delay a Read whose bytes have arrived.
+const (
+	idleChecks = 4
+	checkEvery = 250 * time.Millisecond
+)
+
+// awaitLast checks from time to time whether the muted stream is still read, and drops it otherwise. reads is the number of
+// reads at the last check, left the number of checks that remain when there are no more.
+func (c *Conn) awaitLast(stream io.ReadWriteCloser, why error, reads uint64, left int) {
+	time.AfterFunc(checkEvery, func() {
+		c.mu.Lock()
+		in, idle := c.in, !c.reading
+		if c.stream != stream {
+			c.mu.Unlock()
+			return
+		}
+		left--
+		if idle || c.reads != reads {
+			reads, left = c.reads, idleChecks
+		}
+		c.mu.Unlock()
+		if left == 0 {
+			c.lost(stream, why)
+			return
+		}
+		if idle {
+			go c.peek(in)
+		}
+		c.awaitLast(stream, why, reads, left)
+	})
+}
+
+// peek finds out whether a muted stream that no Read waits for has ended. Its bytes stay for the next Read.
+func (c *Conn) peek(in *inbound) {
+	if !c.readMu.TryLock() {
+		return
+	}
+	defer c.readMu.Unlock()
+	c.mu.Lock()
+	current := c.stream == in.stream
+	c.reading = current
+	c.mu.Unlock()
+	if !current {
+		return
+	}
+	_, err := in.Peek(1)
+	c.noteRead()
+	if err != nil {
+		c.lost(in.stream, err)
+	}
+}
 
 // pick takes the next frame to write. It returns nil if the queue is empty or the connection has no stream.
 func (c *Conn) pick() (stream io.ReadWriteCloser, frame []byte, last bool) {
@@ -247,12 +301,15 @@ func (c *Conn) pick() (stream io.ReadWriteCloser, frame []byte, last bool) {
 
 // Read reads what the other end has sent. It returns io.EOF after the other end has closed the connection.
 func (c *Conn) Read(p []byte) (int, error) {
+	c.readMu.Lock()
+	defer c.readMu.Unlock()
 	for {
 		in, err := c.source()
 		if err != nil {
 			return 0, err
 		}
 		n, err := c.readFrom(in, p)
+		c.noteRead()
 		switch {
 		case err == nil && n > 0:
 			return n, nil
@@ -269,14 +326,22 @@ func (c *Conn) Read(p []byte) (int, error) {
 // errEnded is the error of a stream on which the other end has closed the connection.
 var errEnded = errors.New("closed by the other end")
 
-// source waits for a stream.
+// source waits for a stream, which the caller then reads until it calls noteRead.
 func (c *Conn) source() (*inbound, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.err == nil && c.stream == nil {
 		c.change.Wait()
 	}
+	c.reading = c.err == nil
 	return c.in, c.err
+}
+
+func (c *Conn) noteRead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = false
+	c.reads++
 }
 
 // readFrom reads a frame, or part of one, from a stream. It returns 0 bytes for a frame without data.

@@ -10,8 +10,10 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -155,6 +157,88 @@ func Test_Closing_Sends_What_Was_Written(t *testing.T) {
 			t.Errorf("from the client %v: a closed connection takes more", fromClient)
 		}
 	}
+}
+
+// unwritable is a stream that takes no bytes and has some to read.
+type unwritable struct {
+	io.Reader
+
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (u *unwritable) Write([]byte) (int, error) { return 0, errors.New("the other end has gone") }
+
+func (u *unwritable) Close() error {
+	u.once.Do(func() { close(u.closed) })
+	return nil
+}
+
+// The other end wrote, closed the connection and went, so that an ack or data can no longer be written. What it wrote is
+// read by a caller that takes its time.
+func Test_What_Has_Arrived_Is_Read_Slowly_After_A_Write_Fails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var arrived bytes.Buffer
+		want := []byte("to the last byte")
+		for _, b := range want {
+			h := head(frameData, 1)
+			arrived.Write(append(h[:], b))
+		}
+		end := head(frameEnd, 0)
+		arrived.Write(end[:])
+		c := newConn(func(why error) { t.Errorf("the stream was given up: %v", why) })
+		stream := &unwritable{Reader: &arrived, closed: make(chan struct{})}
+		if err := c.attach(stream, bufio.NewReaderSize(stream, 16), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for p := make([]byte, 1); ; {
+			n, err := c.Read(p)
+			got = append(got, p[:n]...)
+			if err != nil {
+				if err != io.EOF || !bytes.Equal(got, want) {
+					t.Errorf("read %q and %v, want %q and the end", got, err, want)
+				}
+				break
+			}
+			<-time.After(time.Minute)
+		}
+		<-stream.closed
+	})
+}
+
+func Test_A_Stream_That_Neither_Takes_Nor_Brings_Bytes_Is_Given_Up(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broke := make(chan error, 1)
+		c := newConn(func(why error) { broke <- why })
+		ours, theirs := net.Pipe()
+		stream := &unwritable{Reader: ours, closed: make(chan struct{})}
+		if err := c.attach(stream, bufio.NewReader(stream), 0); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			ended <- err
+		}()
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-broke; err == nil {
+			t.Error("the stream broke without a reason")
+		}
+		<-stream.closed
+		_ = theirs.Close()
+		c.end(ErrClosed)
+		if err := <-ended; !errors.Is(err, ErrClosed) {
+			t.Errorf("read: %v, want %v", err, ErrClosed)
+		}
+	})
 }
 
 func Test_A_Client_That_Stays_Away_Is_Given_Up(t *testing.T) {
