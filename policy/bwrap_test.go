@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // bubble runs a shell script under the mounts of a plan, without the guard.
@@ -36,20 +37,8 @@ func bubble(t *testing.T, p *Plan, script string) (string, error) {
 	return string(out), err
 }
 
-// needBwrap skips where bubblewrap is missing, and fails where it is required.
-func needBwrap(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("bwrap"); err == nil {
-		return
-	}
-	if strings.Contains(os.Getenv("SANDBOX_REQUIRE"), "bwrap") {
-		t.Fatal("bubblewrap is required and not installed")
-	}
-	t.Skip("bubblewrap is not installed")
-}
-
 func Test_Git_Works_Under_The_Mounts_Of_A_Plan(t *testing.T) {
-	needBwrap(t)
+	require.Command(t, "bwrap", "bwrap")
 	const commit = "echo x >> file && git status --short && git add file && git commit -qm two && git log -1 --format=%s; "
 	// Deleting a branch works, though git complains that it cannot tidy up config.
 	const collect = "git branch b && git branch -D b 2>&- >&- && git gc --quiet --prune=now && git fsck && git stash list; "
@@ -78,7 +67,7 @@ func Test_Git_Works_Under_The_Mounts_Of_A_Plan(t *testing.T) {
 }
 
 func Test_The_Mounts_Of_A_Plan_Are_Enforced_By_Bubblewrap(t *testing.T) {
-	needBwrap(t)
+	require.Command(t, "bwrap", "bwrap")
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	treetest.Make(t, home, ".ssh/id", ".bashrc", "main/.vscode/settings.json", "main/.envrc", ".cargo/bin/x", ".config/agent-sandbox/config.json")

@@ -5,13 +5,13 @@ package bwrap_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // disturbing returns a bubblewrap that mounts and unmounts on the host and then fails, as often as the file has lines;
@@ -21,13 +21,7 @@ func disturbing(t *testing.T, changes bool) (program, file string) {
 	if os.Getuid() != 0 {
 		t.Skip("only root changes the host's mounts")
 	}
-	real, err := exec.LookPath("bwrap")
-	if err != nil {
-		if strings.Contains(os.Getenv("SANDBOX_REQUIRE"), "bwrap") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	real := require.Command(t, "bwrap", "bwrap")
 	dir := t.TempDir()
 	program, file = filepath.Join(dir, "bwrap"), filepath.Join(dir, "failures")
 	neighbour := ":"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // open makes a sandbox over a fresh workspace.
@@ -18,6 +19,7 @@ func open(t *testing.T) (*sandbox.Sandbox, string) {
 	t.Helper()
 	dir := t.TempDir()
 	d := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+	require.Driver(t, d)
 	s, err := sandbox.Create(t.Context(), d, sandbox.Spec{
 		Workspace: dir, Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")},
 	})
@@ -74,6 +76,7 @@ func Test_A_Command_Keeps_The_Name_It_Was_Given(t *testing.T) {
 }
 
 func Test_A_Mount_That_Bubblewrap_Cannot_Make_Is_Not_An_Error_Of_The_Command(t *testing.T) {
+	require.Driver(t, bwrap.New(bwrap.Options{DataDir: t.TempDir()}))
 	dir := t.TempDir()
 	// A bubblewrap that knows every option and then fails to mount.
 	tool := filepath.Join(t.TempDir(), "bwrap")

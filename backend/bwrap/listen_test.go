@@ -12,12 +12,15 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // resident creates a resident sandbox, whose commands share their namespaces.
 func resident(t *testing.T, p sandbox.Policy) *sandbox.Sandbox {
 	t.Helper()
-	s, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{DataDir: t.TempDir()}), sandbox.Spec{
+	driver := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+	require.Driver(t, driver)
+	s, err := sandbox.Create(t.Context(), driver, sandbox.Spec{
 		Workspace: t.TempDir(), Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Resident: true, Policy: p,
 	})
 	if err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // secretValue has characters that are written otherwise in JSON, URLs and Base64.
@@ -204,6 +205,7 @@ func (p *scene) create(t *testing.T) *sandbox.Sandbox {
 		defer p.mu.Unlock()
 		p.denials = append(p.denials, d)
 	}})
+	require.Driver(t, d)
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: p.workspace, Env: p.env, Policy: p.policy})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package kube_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,6 +260,11 @@ func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "docker.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
 	yes := true
 	for field, spec := range map[string]sandbox.Spec{
 		"network.allow":      {Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: []string{"example.com"}}}},
@@ -274,7 +280,7 @@ func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 		"filesystem.sockets": {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Sockets: []string{"/run/some.sock"}}}},
 	} {
 		t.Run(field, func(t *testing.T) {
-			spec.Env, spec.Home = os.Environ(), dir
+			spec.Env, spec.Home = append(os.Environ(), "DOCKER_HOST=unix://"+socket.Addr().String()), dir
 			if spec.Workspace != "" {
 				spec.Home = "/nonexistent"
 			}

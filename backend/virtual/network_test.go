@@ -29,6 +29,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // bed is two servers, of which a policy allows one.
@@ -211,6 +212,7 @@ func Test_The_Allow_List_Holds_In_Memory(t *testing.T) {
 
 func Test_A_Refusal_Says_What_The_Proxy_Would_Say_To_The_Real_Curl(t *testing.T) {
 	t.Parallel()
+	require.Command(t, "curl", "")
 	b := newBed(t)
 	n, sh := b.machine(t, allow(address(b.open)))
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

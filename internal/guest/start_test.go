@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // ignoring starts argv from a shell that ignores and blocks what the outer
@@ -62,7 +63,7 @@ func Test_Init_Unblocks_Signals(t *testing.T) {
 	script := `import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1, signal.SIGRTMIN})
 os.execv(sys.argv[1], sys.argv[1:])`
-	out, err := exec.CommandContext(t.Context(), "python3", "-c", script, guesttest.Program(t), "init", "--tty", "--", "cat", "/proc/self/status").Output()
+	out, err := exec.CommandContext(t.Context(), require.Command(t, "python3", ""), "-c", script, guesttest.Program(t), "init", "--tty", "--", "cat", "/proc/self/status").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // testUser is the user that a test runs as.
@@ -68,7 +69,7 @@ func filtered(t *testing.T, u testUser, program []byte, argv ...string) (string,
 		"--setenv", "HOME", "/run/home", "--setenv", "TMPDIR", "/run/home",
 	}
 	args = append(args, u.args...)
-	cmd := exec.CommandContext(t.Context(), "bwrap")
+	cmd := exec.CommandContext(t.Context(), require.Command(t, "bwrap", "bwrap"))
 	if program != nil {
 		file, err := os.Create(filepath.Join(t.TempDir(), "program"))
 		if err != nil {

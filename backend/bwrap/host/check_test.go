@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // goodFacts are those of a plain user on a current Debian.
@@ -181,6 +182,7 @@ func Test_Diagnose_Accepts_Working_Hosts(t *testing.T) {
 }
 
 func Test_This_Host_Can_Do_All(t *testing.T) {
+	require.Command(t, "bwrap", "bwrap")
 	r, err := Check(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +199,7 @@ func Test_This_Host_Can_Do_All(t *testing.T) {
 }
 
 func Test_This_Host_Can_Do_All_For_A_Plain_User(t *testing.T) {
+	require.Command(t, "bwrap", "bwrap")
 	if plainuser.Repeat(t) {
 		return
 	}
@@ -226,6 +229,7 @@ func Test_Facts_Are_Read_Inside_A_Sandbox(t *testing.T) {
 		}
 		return
 	}
+	require.Command(t, "bwrap", "bwrap")
 	plain := []string{"--uid", "1000", "--gid", "1000"}
 	tests := []struct {
 		name string

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // scriptFile writes an executable shell script.
@@ -27,6 +28,7 @@ func scriptFile(t *testing.T, path, script string) string {
 }
 
 func Test_Find_Rejects_Planted_Programs(t *testing.T) {
+	require.Command(t, "bwrap", "bwrap")
 	installed, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +112,7 @@ func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 }
 
 func Test_Probe_Reads_The_Installed_Bubblewrap(t *testing.T) {
+	require.Command(t, "bwrap", "bwrap")
 	path, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // limitedRun is a command that ran under limits.
@@ -74,6 +75,7 @@ func runLimited(t *testing.T, p policy.Limits, argv ...string) limitedRun {
 // returns, until release is called.
 func blockedBwrap(t *testing.T, argv ...string) (cmd *exec.Cmd, pid int, release func()) {
 	t.Helper()
+	require.Command(t, "bwrap", "bwrap")
 	info, infoW := pipe(t)
 	block, blockW := pipe(t)
 	args := []string{

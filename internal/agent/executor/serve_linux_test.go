@@ -13,11 +13,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 func newBox(t *testing.T) *sandbox.Sandbox {
 	t.Helper()
-	box, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{DataDir: t.TempDir()}), sandbox.Spec{
+	driver := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+	require.Driver(t, driver)
+	box, err := sandbox.Create(t.Context(), driver, sandbox.Spec{
 		Workspace: t.TempDir(), Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Resident: true,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // walls is bubblewrap, with the guest that serves files inside.
@@ -21,7 +22,9 @@ func walls(t *testing.T) *bwrap.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bwrap.New(bwrap.Options{DataDir: t.TempDir(), Guest: guest})
+	driver := bwrap.New(bwrap.Options{DataDir: t.TempDir(), Guest: guest})
+	require.Driver(t, driver)
+	return driver
 }
 
 // Y11: links of the workspace are followed inside, never on the host.

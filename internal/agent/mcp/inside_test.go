@@ -15,13 +15,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host is how an executor offers tools to a coding agent: it listens
 // inside, serves what connects, and tells the agent to start the guest's bridge as its MCP server.
 func Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host(t *testing.T) {
 	t.Parallel()
-	box, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{DataDir: t.TempDir()}), sandbox.Spec{
+	driver := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+	require.Driver(t, driver)
+	box, err := sandbox.Create(t.Context(), driver, sandbox.Spec{
 		Workspace: t.TempDir(), Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Resident: true,
 	})
 	if err != nil {

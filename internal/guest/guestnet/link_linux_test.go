@@ -22,6 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // linked is a box that runs with connections to the host.
@@ -53,7 +54,7 @@ func startWith(t *testing.T, b *guesttest.Box, stdin *os.File, argv ...string) *
 	}
 	t.Cleanup(func() { _ = ports.Close() })
 	l.proxy, l.ports = proxy, ports
-	l.cmd = exec.CommandContext(t.Context(), "bwrap", append(append(b.Args, "--"), argv...)...)
+	l.cmd = exec.CommandContext(t.Context(), require.Command(t, "bwrap", "bwrap"), append(append(b.Args, "--"), argv...)...)
 	if stdin != nil {
 		l.cmd.Stdin = stdin
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // cage is a container with the guest as its first process: no capability, and a workspace of the host's.
@@ -55,7 +56,7 @@ func allWalls() []walls {
 
 func bwrapCage(t *testing.T, _ int, ws string) *exec.Cmd {
 	t.Helper()
-	return exec.CommandContext(t.Context(), "bwrap", "--unshare-all", "--unshare-user", "--as-pid-1", "--die-with-parent", "--cap-drop", "ALL",
+	return exec.CommandContext(t.Context(), require.Command(t, "bwrap", "bwrap"), "--unshare-all", "--unshare-user", "--as-pid-1", "--die-with-parent", "--cap-drop", "ALL",
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
 		"--dir", layout.Root, "--ro-bind", guesttest.Program(t), layout.Program, "--bind", ws, ws, "--ro-bind", attackProgram(t), "/run/attack", layout.Program, "serve", "-")
 }

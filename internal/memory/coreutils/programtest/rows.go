@@ -22,6 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/filemode"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // CompareText runs args over a text on both sides.
@@ -154,10 +155,7 @@ func RunReal(t *testing.T, dir string, args []string, r Row) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	path, err := exec.LookPath(args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := require.Command(t, args[0], "")
 	cmd := &exec.Cmd{Path: path, Args: args, Dir: dir, Env: RealEnv(r.Env), Stdin: strings.NewReader(r.Stdin)}
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg

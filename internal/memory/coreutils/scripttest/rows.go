@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // AllBytes returns all values of a byte, in order.
@@ -55,9 +56,7 @@ type Files map[string]string
 // RunReal runs rows against the tool.
 func RunReal(t *testing.T, tool string, rows []Row) {
 	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skipf("%s is not installed: %d rows are not compared", tool, len(rows))
-	}
+	require.Command(t, tool, "")
 	for _, row := range rows {
 		name := row.Name
 		if name == "" {
