@@ -17,7 +17,7 @@ import (
 // hostFiles are the backends that show paths of this host inside.
 var hostFiles = []string{"bwrap", "docker"}
 
-// homeName is where an agent keeps its sessions, beside what it works on.
+// homeName is the directory beside the workspace in which an agent stores its sessions.
 const homeName = ".agent"
 
 // maxOutput bounds what an agent prints, in bytes. It prints whole files, and those twice.

@@ -35,7 +35,7 @@ import (
 // Options configure a [Pipeline]. Only Assistants is required: alone it runs assistants whose models are called directly,
 // and nothing is left after Close.
 type Options struct {
-	// Assistants is where assistants and connectors are found. It says which of them are trusted; others are refused.
+	// Assistants finds assistants and connectors. It reports which of them are trusted; others are refused.
 	Assistants *assistant.Root
 
 	// StateDir is the absolute directory of chats, usage, the audit log, what hooks store, and workspaces. It is created

@@ -260,7 +260,7 @@ func (m *Machine) remember(r Result) {
 
 func (r *Result) bytes() int { return len(r.Stdout) + len(r.Stderr) + len(r.Script) }
 
-// Run runs a script in the shell, with empty input. The Result tells what the script did, failures included. The
+// Run runs a script in the shell, with empty input. The Result describes the outcome, failures included. The
 // error is ErrClosed, or wraps that of ctx when ctx ended; in the second case there is a Result too.
 func (m *Machine) Run(ctx context.Context, script string) (*Result, error) {
 	return m.RunStdio(ctx, script, shell.Stdio{})

@@ -146,7 +146,7 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	return r, nil
 }
 
-// isNull reports whether a reader is a nil file or the null device, which are no input. A driver that copied from them would
+// isNull reports whether a reader is a nil file or the null device, which provide no input. A driver that copied from them would
 // give the command a pipe, and programs such as rg search a pipe in place of the directory.
 func isNull(r io.Reader) bool {
 	f, ok := r.(*os.File)

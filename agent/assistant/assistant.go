@@ -24,7 +24,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Assistant is what the files of an assistant say. It is not changed after it was loaded, and its methods are safe for
+// Assistant is the content of the files of an assistant. It is not changed after it was loaded, and its methods are safe for
 // concurrent use.
 type Assistant struct {
 	Name        string                       // of its directory

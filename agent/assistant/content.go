@@ -48,7 +48,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Content is what has to be trusted, a line each: every file of the assistant's directory but .git, and every connector
+// Content lists the files that have to be trusted, a line each: every file of the assistant's directory but .git, and every connector
 // of its root, with the sum of its content, its executable bit and its name. Any change of what can run is another
 // content. It is Denied where a link leads out of the assistant's directory, and Exhausted where there is too much.
 func (a *Assistant) Content() ([]byte, error) {

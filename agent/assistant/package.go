@@ -53,7 +53,7 @@ const (
 	maxTimeout     = sandbox.Duration(7 * 24 * time.Hour)
 )
 
-// packaged is what a package file says.
+// packaged is the content of a package file.
 type packaged struct {
 	checks
 

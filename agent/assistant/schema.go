@@ -15,7 +15,7 @@ var schemas embed.FS
 // Schemas lists what Schema knows.
 func Schemas() []string { return []string{"assistant", "connector", "mcp", "prompts"} }
 
-// policyPlace is where the schema of a policy stands in that of a package.
+// policyPlace is the path of the policy schema in the package schema.
 const policyPlace = `"policy": {}`
 
 // Schema returns the JSON Schema (draft 2020-12) of a package file, a connector, an MCP server or prompts, for editors;

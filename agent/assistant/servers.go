@@ -74,7 +74,7 @@ func parseServer(id, file, dir string, data []byte) (tool.Server, []jsonc.Proble
 	return s, c.sorted()
 }
 
-// transport is what the file says or, where it does not, what it has.
+// transport returns the transport that the file names or, without one, the one to which its keys belong.
 func (c *checks) transport(doc serverDocument) string {
 	switch {
 	case doc.Transport == stdio, doc.Transport == http:

@@ -41,7 +41,7 @@ type Price struct {
 	CacheWrite *float64 `json:"cache_write,omitempty"`
 }
 
-// Cost is what a usage costs, in US dollars.
+// Cost returns the price of a usage in US dollars.
 func (p Price) Cost(u event.Usage) float64 {
 	read, write := p.Input, p.Input
 	if p.CacheRead != nil {

@@ -92,7 +92,7 @@ func expectation(t reflect.Type) string {
 	return ""
 }
 
-// reading is what is known while one file is checked.
+// reading is the state of a check of one file.
 type reading struct {
 	top      jsonc.Value
 	doc      *document
@@ -155,7 +155,7 @@ func (r *reading) protocol() Protocol {
 	return ""
 }
 
-// baseURL is where the server is, as a Connector has it.
+// baseURL returns the URL of the server, as a Connector has it.
 func (r *reading) baseURL(p Protocol) string {
 	key, text := "options.host", r.doc.Options.Host
 	if r.lines["options.base_url"] > 0 {

@@ -38,7 +38,7 @@ func (r Reasoning) Or(other Reasoning) Reasoning {
 // HasThinking reports whether thinking was asked for in Anthropic's way.
 func (r Reasoning) HasThinking() bool { return r.Thinking != nil && r.Thinking.Type != "disabled" }
 
-// Fault is what is wrong with a Reasoning for a protocol, or for all of them where that is "": the key, what was found
+// Fault describes an error of a Reasoning for a protocol, or for all of them where that is "": the key, what was found
 // and expected, and a hint, which may be empty. Without a key nothing is wrong.
 func (r Reasoning) Fault(p Protocol) (key, text, hint string) {
 	if r.Effort != "" && !slices.Contains(Efforts(), r.Effort) {

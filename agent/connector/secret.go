@@ -35,7 +35,7 @@ func (s Secret) IsEmpty() bool {
 	return s.Env == "" && s.File == "" && len(s.Command) == 0 && s.Value == ""
 }
 
-// keyPlace is where a key is, as an object.
+// keyPlace is the source of a key, as an object.
 type keyPlace struct {
 	Env     string   `json:"env"`
 	File    string   `json:"file"`

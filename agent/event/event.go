@@ -53,7 +53,7 @@ type Event struct {
 	Response *Response `json:"response,omitempty"`
 }
 
-// Session is what an agent says about itself when it starts.
+// Session describes an agent when it starts.
 type Session struct {
 	ID         string   `json:"id"`                   // what resumes it; "": not reported
 	Executor   string   `json:"executor"`             // "claude", "codex" or "cursor"; "direct": the model's API, asked by package model

@@ -233,7 +233,7 @@ func lastLine(stderr string) string {
 	return jsonl.Clip(strings.TrimSpace(lines[len(lines)-1]), 512)
 }
 
-// Response is what the events until now come to: that of the run when the stream has ended. The
+// Response returns the result of the events until now: that of the run when the stream has ended. The
 // fold can go on.
 func (f *Fold) Response() Response {
 	r := f.r

@@ -11,7 +11,7 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning,omitempty"` // those of Output that were reasoning; 0: not told
 }
 
-// ModelUsage is what one model was used for.
+// ModelUsage is the usage of one model.
 type ModelUsage struct {
 	Model   string   `json:"model"`
 	Usage   Usage    `json:"usage"`
@@ -24,7 +24,7 @@ func (u Usage) Prompt() int64 { return plus(plus(u.Input, u.CacheRead), u.CacheW
 // Add is the sum of both.
 func (u Usage) Add(v Usage) Usage { return u.with(v, plus) }
 
-// Minus is what u has more than v, never below zero.
+// Minus returns u without v, never below zero.
 func (u Usage) Minus(v Usage) Usage {
 	return u.with(v, func(a, b int64) int64 { return max(0, max(0, a)-max(0, b)) })
 }

@@ -44,7 +44,7 @@ func Sources(assistant, project, home string) []Source {
 	return out
 }
 
-// Catalog is what a search has found.
+// Catalog is the result of a search.
 type Catalog struct {
 	Skills   []Skill   `json:"skills"`   // no two of one name; in the order of their sources, then by directory
 	Problems []Problem `json:"problems"` // why skills were skipped, shadowed, or loaded although something is wrong

@@ -35,7 +35,7 @@ const (
 	MaxEntries     = 10_000   // entries of one directory
 )
 
-// Skill is what is known of a skill before it is used. Its instructions are not
+// Skill describes a skill before it is used. Its instructions are not
 // in it: see [Skill.Activate].
 type Skill struct {
 	Name          string            `json:"name"`        // normalized; one printable path element, not always a valid name

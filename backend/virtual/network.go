@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// networkOptions are what a network needs of its driver.
+// networkOptions are the parts of a driver that a network needs.
 type networkOptions struct {
 	HostEnv  []string             // "K=V", where secrets come from
 	Denied   func(sandbox.Denial) // receives denials, one at a time; nil: none
@@ -36,7 +36,7 @@ type network struct {
 	served sync.WaitGroup
 }
 
-// bundlePath is where the gateway would put the authorities to trust. No process reads it.
+// bundlePath is the path at which the gateway would store the trusted authorities. No process reads it.
 const bundlePath = "/run/agent-sandbox/authorities.pem"
 
 // openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host
@@ -137,7 +137,7 @@ func (n *network) environ(env []string) []string {
 	return out
 }
 
-// files are what commands are to find in the place of files that hold secrets.
+// files replace files that hold secrets.
 func (n *network) files() []proxy.File {
 	if n == nil || n.gateway == nil {
 		return nil

@@ -20,7 +20,7 @@ type dynamic struct {
 	quiet bool // lists of variables do without
 }
 
-// computedState is what the values of computed variables depend on besides the state of other parts.
+// computedState is the state that the values of computed variables depend on, without that of other parts.
 type computedState struct {
 	rand  *random.Generator // for RANDOM; nil until the first use
 	start int64             // for SECONDS

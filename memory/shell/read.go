@@ -151,7 +151,7 @@ func (o *readOptions) readPlain(d *fd.Description, names []string) int {
 	return o.store(names, line, nil, st)
 }
 
-// interrupted tells of a wait that a trapped signal ended: the trap has run, and the status is 128+n.
+// interrupted handles a wait that a trapped signal ended: the trap has run, and the status is 128+n.
 func (c *jobControl) interrupted(err error) int {
 	if err == nil || c.sh.ctx.Err() != nil {
 		return 0

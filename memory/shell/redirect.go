@@ -52,7 +52,7 @@ func (t *descriptors) stream(ctx context.Context, n int) *fd.Stream {
 	return fd.NewStream(ctx, t.fds.Get(n))
 }
 
-// undoFd is what a descriptor was before a redirection.
+// undoFd is the state of a descriptor before a redirection.
 type undoFd struct {
 	fd int
 	d  *fd.Description // nil: closed; the reference is held

@@ -385,7 +385,7 @@ func shells() []Command {
 	}}
 }
 
-// nestedArgs is what a shell is started with.
+// nestedArgs are the arguments of a nested shell.
 type nestedArgs struct {
 	name     string // $0
 	script   string

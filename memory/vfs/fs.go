@@ -132,7 +132,7 @@ func (s *Snapshot) FS(o Options) *FS {
 	return f
 }
 
-// Usage tells what the tree holds.
+// Usage returns the size of the tree.
 func (f *FS) Usage() Usage {
 	return Usage{Bytes: f.bytes.Load(), Nodes: int(f.nodes.Load()), Limits: f.options.Limits.full()}
 }
@@ -255,7 +255,7 @@ func (l Limits) resolve() limits {
 	return limits{or(l.Bytes, DefaultBytes), or(l.FileBytes, DefaultFileBytes), or(int64(l.Nodes), DefaultNodes)}
 }
 
-// Usage is what a tree holds. What it shares with snapshots and forks counts in full
+// Usage is the size of a tree. What it shares with snapshots and forks counts in full
 // for each of them. Files that are unlinked but open count too.
 type Usage struct {
 	Bytes  int64 // content: the sizes of files without their holes of 64 KiB and more, and of links' targets

@@ -47,7 +47,7 @@ type LayerOptions struct {
 	Protect func(name string) Protection
 }
 
-// Protection is what may be done with a file or directory of a layer, each kind less than
+// Protection limits the operations on a file or directory of a layer, each kind less than
 // the one before. It does not say anything of what is below a directory.
 type Protection uint8
 
@@ -316,7 +316,7 @@ func (d *lazyDir) newInode(name string, info fs.FileInfo) (*inode, syscall.Errno
 	return n, 0
 }
 
-// origin is where in a layer an inode comes from.
+// origin is the place in a layer from which an inode comes.
 type origin struct {
 	dir  *lazyDir
 	name string
@@ -400,7 +400,7 @@ func lowerMode(m fs.FileMode) uint32 {
 	return modeBits(m)
 }
 
-// lowerErrno is what a failure of a layer is inside: its text could tell of the host.
+// lowerErrno returns the error inside for a failure of a layer, whose text could describe the host.
 func lowerErrno(err error) syscall.Errno {
 	for _, e := range []syscall.Errno{syscall.EACCES, syscall.EPERM, syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP} {
 		if errors.Is(err, e) {

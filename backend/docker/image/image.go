@@ -37,7 +37,7 @@ const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // maxAccounts is the largest passwd or group file that is read.
 const maxAccounts = 1 << 20
 
-// Find returns an image by name, with what the engine tells of it. NotFound: the engine has no such image.
+// Find returns an image by name, with the description of the engine. NotFound: the engine has no such image.
 func Find(ctx context.Context, c *engine.Client, name string) (*Image, error) {
 	found, err := c.ImageInspect(ctx, name)
 	if err != nil {

@@ -44,7 +44,7 @@ type page struct {
 	sections []section
 }
 
-// section is what the search finds.
+// section is a result of the search.
 type section struct {
 	Page    string `json:"p"`
 	Heading string `json:"h"`

@@ -179,7 +179,7 @@ func typeOf(members []member) string {
 	return ""
 }
 
-// names are what messages call the kinds that a list of [connector.Allow] opens.
+// names are the names in messages of the kinds that a list of [connector.Allow] opens.
 var names = map[string]string{"tools": "tool of type", "blocks": "block of type", "sources": "source"}
 
 func (f *filter) object(raw []byte, s *shape, at *place) *dialect.Fault {

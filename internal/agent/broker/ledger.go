@@ -31,7 +31,7 @@ type account struct {
 	usage event.Usage
 }
 
-// need is what a request may use.
+// need is the most that a request can use.
 type need struct {
 	prompt int64 // tokens, estimated
 	answer int64 // the longest answer in tokens

@@ -134,7 +134,7 @@ func servers(all []executor.Server) string {
 	return string(data)
 }
 
-// environment is what leads it to its model, and keeps it from asking for anything else.
+// environment returns the variables that connect the agent to its model, and that stop its other requests.
 func environment(task executor.Task) []string {
 	env := []string{
 		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",

@@ -25,7 +25,7 @@ type source struct {
 // pictures are the types of images that the API takes.
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// content is what the agent is asked, with what was said before where it does not know: a user's line of its own would be
+// content returns the prompt, preceded by the earlier messages if the agent does not know them: a user's line of its own would be
 // answered, too.
 func content(task executor.Task) ([]piece, error) {
 	var out []piece

@@ -27,13 +27,13 @@ type Decoder struct {
 	asked   map[string]event.Denial // permissions that the host was asked for, by request
 }
 
-// thread is where the stream of one agent stands.
+// thread is the state of the stream of one agent.
 type thread struct {
 	message        string // the ID of the last message
 	text, thinking bool   // deltas have been told since the last block
 }
 
-// line is what lines have in common, and what some have.
+// line has the fields of all lines, and those of some.
 type line struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`

@@ -15,7 +15,7 @@ const maxItems = 4096
 
 // Decoder makes events of Codex's lines. The zero value is ready.
 type Decoder struct {
-	// Before is what the thread had used when it was resumed: Codex counts on from there. Zero is
+	// Before is the usage of the thread when it was resumed: Codex counts on from there. Zero is
 	// right for a new thread; for a resumed one it gives the usage of the whole thread.
 	Before event.Usage
 
@@ -197,7 +197,7 @@ func (i *item) name() string {
 	return i.Type
 }
 
-// input is what an item says of the use besides its ID and outcome.
+// input returns the fields of an item that describe the tool call, without ID and outcome.
 func (i *item) input(raw json.RawMessage) json.RawMessage {
 	var v any
 	switch i.Type {

@@ -50,7 +50,7 @@ var endings = map[string]ending{
 	"pause_turn": paused,
 }
 
-// answer is what one stream has delivered.
+// answer is the part of an answer that one stream has delivered.
 type answer struct {
 	id      string
 	blocks  []*block

@@ -27,7 +27,7 @@ type Conversation struct {
 	held  *held // guarded by mu; nil: closed
 }
 
-// Turn is what one request adds to a chat.
+// Turn is the part of a chat that one request adds.
 type Turn struct {
 	Messages []message.Message // in order, without system messages
 	Run      string            // the run of the turn; "": no booked run

@@ -47,7 +47,7 @@ type Running struct {
 	held  *held // guarded by mu; nil: closed
 }
 
-// Left is what a user's limits leave for a run, without what other runs have reserved.
+// Left is the part of a user's limits that a run can still use, without the reservations of other runs.
 type Left struct {
 	Tokens int64   // math.MaxInt64: no limit
 	USD    float64 // +Inf: no limit

@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// NewKeeper is what create and start run in the background. Its standard error is the sandbox's log.
+// NewKeeper returns the command that create and start run in the background. Its standard error is the sandbox's log.
 func NewKeeper(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    inventory.KeeperCommand + " NAME",

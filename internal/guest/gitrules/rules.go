@@ -20,7 +20,7 @@ const noHooks = "it skips the hooks that check the work"
 //
 // What only throws uncommitted work away is refused if there is any, which isHarmless asks git.
 //
-// Refused is what git cannot undo (uncommitted work thrown away, refs moved or
+// Refused lists what git cannot undo (uncommitted work thrown away, refs moved or
 // deleted without a trace, history of others overwritten) and what goes past hooks.
 // Everything else passes, dry runs included, and of two options that exclude one
 // another the one that git would obey counts.

@@ -28,7 +28,7 @@ func (e Identity) verify() error {
 	}
 	switch {
 	case st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0:
-		return errors.New("this kernel does not tell what is mounted there: Linux 5.8 does")
+		return errors.New("this kernel does not identify mounts; Linux 5.8 does")
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
 		return errors.New("what belongs there was mounted elsewhere")
 	case e.Ino != 0 && (st.Ino != e.Ino || unix.Mkdev(st.Dev_major, st.Dev_minor) != e.Dev):

@@ -20,7 +20,7 @@ const exitStage = 125
 // overlayMagic is OVERLAYFS_SUPER_MAGIC of statfs(2).
 const overlayMagic = 0x794c7630
 
-// view is what "stage" puts over a directory.
+// view is an overlay that "stage" mounts over a directory.
 type view struct {
 	lower, upper, work string // a kernel overlay
 	bind               string // or a copy

@@ -239,7 +239,7 @@ func (t *tool) urls(c *config, o *output, upload string) (status int, more bool)
 	return status, true
 }
 
-// report tells of a fault and returns the exit status.
+// report prints a fault and returns the exit status.
 func (t *tool) report(f *fault) int {
 	if !t.silent || t.showError {
 		t.say(fmt.Sprintf("curl: (%d) %s\n", f.code, f.text))

@@ -461,7 +461,7 @@ func (d *download) ended(t *transfer, f *fault) (status int, again bool) {
 	return wgetNetwork, true
 }
 
-// refused tells of a status from 400 on.
+// refused reports a status from 400 on.
 func (d *download) refused(t *transfer) int {
 	w := d.w
 	_, phrase, _ := strings.Cut(t.last.line, " ")

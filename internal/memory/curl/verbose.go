@@ -31,14 +31,14 @@ func (t *transfer) showReceived(line string) {
 	}
 }
 
-// showData tells of a piece of a body.
+// showData prints a piece of a body.
 func (t *transfer) showData(n int) {
 	if t.tool.verbose && (t.sink.name != "" || !isTerminal(t.tool.p.Stdout)) && t.url.scheme != "file" {
 		t.tool.say(fmt.Sprintf("{ [%d bytes data]\n", n))
 	}
 }
 
-// showUpload tells of a piece of a body that was sent.
+// showUpload prints a piece of a body that was sent.
 func (t *transfer) showUpload(n int) {
 	if t.tool.verbose {
 		t.tool.say(fmt.Sprintf("} [%d bytes data]\n", n))

@@ -89,7 +89,7 @@ func (k *backtracker) matchAt(i int) bool {
 	return k.run(k.p.start, i, goal) || k.m.err == nil && k.best[1] >= 0
 }
 
-// goal is what a run is for.
+// goal is the purpose of a run.
 type goal uint8
 
 const (

@@ -91,7 +91,7 @@ func (m *marks) clear(n int) {
 	}
 }
 
-// put adds i and tells whether it was not there.
+// put adds i and reports whether it was not there.
 func (m *marks) put(i int32) bool {
 	if m.round[i] == m.now {
 		return false
@@ -273,7 +273,7 @@ func (a *automaton) step(at int32, kind int) (to int32, match bool) {
 	return a.add(a.next, a.p.afterKind(kind)&a.p.asserts, matched && a.search == leftmost), match
 }
 
-// closure follows pc to the instructions that take a character, and tells whether a match
+// closure follows pc to the instructions that take a character, and reports whether a match
 // is reached.
 func (a *automaton) closure(pc int32, c context) (match bool) {
 	a.stack = append(a.stack[:0], pc)

@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// entryChanger is what chmod, chown and chgrp have in common.
+// entryChanger is the common part of chmod, chown and chgrp.
 type entryChanger struct {
 	proc   *shell.Proc
 	silent bool

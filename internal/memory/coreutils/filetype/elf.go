@@ -56,7 +56,7 @@ func elfMachine(n uint16) string {
 // elfBound is the number of headers of a kind that are examined.
 const elfBound = 2048
 
-// elfKind tells of programs and libraries.
+// elfKind describes programs and libraries.
 func elfKind(b *fileBytes) (text, mime string) {
 	h := b.at(0, 52)
 	if h == nil {
@@ -255,7 +255,7 @@ func (e *elfFile) sections() {
 	}
 }
 
-// classKind tells of Java's classes.
+// classKind describes Java classes.
 func classKind(b *fileBytes) string {
 	v := b.at(4, 4)
 	if v == nil {
@@ -277,7 +277,7 @@ func classKind(b *fileBytes) string {
 	return s
 }
 
-// machKind tells of programs of macOS.
+// machKind describes programs of macOS.
 func machKind(b *fileBytes) string {
 	h := b.at(4, 12)
 	if h == nil {
@@ -288,7 +288,7 @@ func machKind(b *fileBytes) string {
 	return "Mach-O 64-bit" + cpu + kind
 }
 
-// dosKind tells of programs of DOS and Windows.
+// dosKind describes programs of DOS and Windows.
 func dosKind(b *fileBytes) (text, mime string) {
 	const mimeDOS = "application/x-dosexec"
 	h := b.at(0, 64)

@@ -15,7 +15,7 @@ import (
 
 func fileCommand() program.Description {
 	return program.Description{
-		Name: "file", Usage: "[OPTION]... FILE...", Summary: "tell what kind of data each FILE holds",
+		Name: "file", Usage: "[OPTION]... FILE...", Summary: "print the kind of data in each FILE",
 		Help: `  -b, --brief              leave out the names
   -E                       an unreadable file is an error
   -f, --files-from=FILE    read names from FILE, one on a line

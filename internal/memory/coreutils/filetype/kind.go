@@ -93,7 +93,7 @@ func (f *fileNames) stat(name string) (vfs.Info, error) {
 	return f.proc.Lstat(name)
 }
 
-// link tells of a link that is not followed.
+// link describes a link that is not followed.
 func (f *fileNames) link(name string) fileKind {
 	target, err := f.proc.Readlink(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 )
 
-// imageKind tells of pictures.
+// imageKind describes pictures.
 func imageKind(b *fileBytes, start string) string {
 	switch start {
 	case "\x89PNG\r\n\x1a\n":

@@ -41,7 +41,7 @@ const jqHelp = `  -n, --null-input          take null as the only input
       --indent n            indent with n spaces, up to 7
       --unbuffered          write at once
       --stream              read values as paths and leaves
-      --stream-errors       the same; what is no JSON becomes a value
+      --stream-errors       the same; invalid JSON becomes a value
       --seq                 use the separator of application/json-seq
   -f, --from-file file      read the filter from a file
   -L directory              look for modules there

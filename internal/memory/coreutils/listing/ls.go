@@ -47,7 +47,7 @@ const lsHelp = `What is listed:
                              follow links among the operands that lead to directories
       --hide=PATTERN         not names that match, unless -a or -A is given
   -I, --ignore=PATTERN       not names that match
-  -L, --dereference          tell of what links lead to
+  -L, --dereference          list the targets of links
   -R, --recursive            also what is below
 
 Order:

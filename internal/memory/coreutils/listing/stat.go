@@ -19,7 +19,7 @@ import (
 func statCommand() program.Description {
 	return program.Description{
 		Name: "stat", Usage: "[OPTION]... FILE...",
-		Summary: "tell what is known of files or of their file system",
+		Summary: "describe files or their file system",
 		Help: `  -L, --dereference       follow links
   -f, --file-system       of the file system
       --cached=MODE       accepted: always, never, default

@@ -30,7 +30,7 @@ type MemoryGuard struct {
 	checked int64       // taken when the heap was last looked at
 }
 
-// memoryPool is what the guards of one machine share.
+// memoryPool is the budget that the guards of one machine share.
 type memoryPool struct {
 	guards  int          // guarded by pools
 	charged atomic.Int64 // of all guards
@@ -48,7 +48,7 @@ var pools = struct {
 const (
 	// memoryBatch is the number of bytes that the guard collects before it charges them.
 	memoryBatch = 64 << 10
-	// memorySlack is what a reservation takes besides.
+	// memorySlack is added to each reservation.
 	memorySlack = 64 << 10
 	// memoryParts is how often the heap is looked at while the machine's whole memory is taken.
 	memoryParts = 16

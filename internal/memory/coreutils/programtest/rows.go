@@ -46,7 +46,7 @@ type Row struct {
 	Loose Looseness
 }
 
-// Looseness is what may differ.
+// Looseness lists the allowed differences.
 type Looseness uint8
 
 // The ways to be loose.
@@ -57,7 +57,7 @@ const (
 	SloppyOutput                       // output that tells of the machine; only status and tree count
 )
 
-// Outcome is what running a row leaves.
+// Outcome is the result of a row.
 type Outcome struct {
 	Status         int
 	Stdout, Stderr string

@@ -1,4 +1,4 @@
-// Package system holds the programs that tell of the machine and its users, and that start, delay and end
+// Package system holds the programs that describe the machine and its users, and that start, delay and end
 // processes.
 package system
 

@@ -9,14 +9,14 @@ import (
 
 func whoCommand() program.Description {
 	return program.Description{
-		Name: "who", Usage: "[OPTION]... [ FILE | ARG1 ARG2 ]", Summary: "print who is logged in, which is nobody: nobody can",
+		Name: "who", Usage: "[OPTION]... [ FILE | ARG1 ARG2 ]", Summary: "print the users that are logged in; there are none",
 		Help: "  -H, --heading  a head\n  -q, --count    the number of users\n  -a -b -d -l -m -p -r -s -t -T -u -w  accepted", Run: runWho,
 	}
 }
 
 func usersCommand() program.Description {
 	return program.Description{
-		Name: "users", Usage: "[OPTION]... [FILE]", Summary: "print the names of who is logged in, which is nobody: nobody can", Run: runUsers,
+		Name: "users", Usage: "[OPTION]... [FILE]", Summary: "print the names of the users that are logged in; there are none", Run: runUsers,
 	}
 }
 
