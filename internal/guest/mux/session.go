@@ -42,8 +42,9 @@ func Client(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(co
 // Server returns the other end.
 func Server(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(conn, r, 0) }
 
-// maxBacklog is the number of streams that may wait for Accept; the session refuses more.
-const maxBacklog = 256
+// maxBacklog is the number of streams that may wait for Accept; the session refuses more. It is large because a process that
+// holds many sandboxes is asked for many commands at one moment.
+const maxBacklog = 1024
 
 func begin(conn io.ReadWriteCloser, r *bufio.Reader, odd uint32) *Session {
 	s := &Session{

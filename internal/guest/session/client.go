@@ -16,9 +16,13 @@ import (
 
 // Client is the host's end of a session. It is safe for concurrent use.
 type Client struct {
-	mux  *mux.Session
-	fall *fall
+	mux     *mux.Session
+	fall    *fall
+	sandbox string // of the requests; empty: the other end has one sandbox
 }
+
+// Of returns a client for one of several sandboxes that the process at the other end holds; see [Shared].
+func (c *Client) Of(sandbox string) *Client { return &Client{c.mux, c.fall, sandbox} }
 
 // Connection is a session that this process holds.
 type Connection struct {
@@ -39,7 +43,7 @@ func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) 
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the guest did not answer: %w", err)
 	}
 	m := mux.Client(conn, r)
-	c := &Connection{Client: Client{m, &fall{}}, relays: &relays{end: m.Done(), all: map[string]*relayListener{}}}
+	c := &Connection{Client: Client{mux: m, fall: &fall{}}, relays: &relays{end: m.Done(), all: map[string]*relayListener{}}}
 	go c.relays.accept(m)
 	return c, nil
 }
@@ -67,7 +71,7 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	req := request{Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY}
+	req := request{Sandbox: c.sandbox, Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY}
 	p := &Process{mux: c.mux, name: cmd.Args[0], stdio: stdio, done: make(chan struct{})}
 	if stdio.Stdin != nil {
 		in, err := c.openStream()

@@ -127,14 +127,15 @@ func (f *frameReader) next() (kind byte, data []byte, err error) {
 
 // request is a request for a command or an operation.
 type request struct {
-	Op    string            `json:"op,omitempty"`  // empty: to run Args
-	Arg   json.RawMessage   `json:"arg,omitempty"` // of Op
-	Args  [][]byte          `json:"args"`
-	Env   [][]byte          `json:"env"`
-	Dir   string            `json:"dir,omitempty"`   // empty: where the sandbox starts
-	Input uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
-	TTY   *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
-	Typed *sandbox.Terminal `json:"typed,omitempty"` // the size of the terminal that its input comes from; nil: another source
+	Sandbox string            `json:"sandbox,omitempty"` // one of several that the other end holds; empty: its only one
+	Op      string            `json:"op,omitempty"`      // empty: to run Args
+	Arg     json.RawMessage   `json:"arg,omitempty"`     // of Op
+	Args    [][]byte          `json:"args"`
+	Env     [][]byte          `json:"env"`
+	Dir     string            `json:"dir,omitempty"`   // empty: where the sandbox starts
+	Input   uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
+	TTY     *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
+	Typed   *sandbox.Terminal `json:"typed,omitempty"` // the size of the terminal that its input comes from; nil: another source
 }
 
 // failure is the reason why a command was not started.

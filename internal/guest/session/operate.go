@@ -48,7 +48,7 @@ func (w *answer) Write(p []byte) (int, error) {
 // Operate executes an operation of a shared sandbox with an argument that is sent as JSON; nil: none. It writes the answer to w as it
 // arrives, and returns at its end.
 func (c *Client) Operate(ctx context.Context, name string, arg any, w io.Writer) error {
-	req := request{Op: name}
+	req := request{Sandbox: c.sandbox, Op: name}
 	if arg != nil {
 		var err error
 		if req.Arg, err = json.Marshal(arg); err != nil {

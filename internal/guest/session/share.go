@@ -24,6 +24,8 @@ type Shared struct {
 	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// Operation executes operations that are not commands.
 	Operation Operation
+	// Of returns another sandbox that this process holds, for a client of [Client.Of]; nil: there is one sandbox.
+	Of func(sandbox string) (Shared, error)
 }
 
 // Share serves one connection of another process's [Client] until it ends. It then kills the client's running commands. A
@@ -71,6 +73,13 @@ func (s sharer) listen(ctx context.Context, r Relay) (net.Listener, error) {
 }
 
 func (a *asked) share(ctx context.Context, s Shared) {
+	if a.req.Sandbox != "" {
+		var err error
+		if s, err = s.of(a.req.Sandbox); err != nil {
+			a.refuse(err)
+			return
+		}
+	}
 	if a.req.Op != "" {
 		a.operate(ctx, s.Operation)
 		return
@@ -106,6 +115,13 @@ func (a *asked) share(ctx context.Context, s Shared) {
 		return
 	}
 	_ = a.out.last(frameExit, exitFrame(exit)) // otherwise the client has gone
+}
+
+func (s Shared) of(name string) (Shared, error) {
+	if s.Of == nil {
+		return Shared{}, sandbox.Errorf(sandbox.NotFound, "no sandbox %.50q", name)
+	}
+	return s.Of(name)
 }
 
 // begin starts the command, and sends that before its output.
