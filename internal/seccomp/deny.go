@@ -79,6 +79,9 @@ func denyRules(o DenyOptions) []callRule {
 	if !o.Debuggers {
 		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: eperm})
 	}
+	if o.NoExec {
+		rules = append(rules, callRule{calls: "execve execveat", to: eperm})
+	}
 	if o.Offline && o.Loopback {
 		rules = append(rules,
 			callRule{calls: "connect bind", to: toAsk},

@@ -4,6 +4,7 @@ package seccomp
 type DenyOptions struct {
 	Userns    bool `json:"userns,omitempty"`    // user namespaces and, in them, the old mount calls: browsers, nested bubblewrap
 	Debuggers bool `json:"debuggers,omitempty"` // ptrace, process_vm_readv and process_vm_writev, personality without randomization
+	NoExec    bool `json:"noExec,omitempty"`    // no other program replaces this one
 	// Offline allows Unix sockets only, for isolation with a network that cannot be removed in another way.
 	Offline bool `json:"offline,omitempty"`
 	// Loopback is for Offline: a program that asks for a TCP socket reports that, and every connect and bind, so that
