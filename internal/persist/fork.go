@@ -12,7 +12,7 @@ import (
 
 // fork creates and starts a sandbox that begins with the files of another. Its directory has a temporary name until it is
 // complete.
-func (d *Driver) fork(ctx context.Context, from operated, of, name, snapshot string, env []string) (sandbox.Instance, error) {
+func (d *Driver) fork(ctx context.Context, from Operated, of, name, snapshot string, env []string) (sandbox.Instance, error) {
 	record, err := d.Store.Load(of)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (d *Driver) fork(ctx context.Context, from operated, of, name, snapshot str
 		if err := os.Mkdir(state, 0o700); err != nil {
 			return err
 		}
-		return from(ctx, opSaveState, argument{Name: snapshot, Dir: state}, nil)
+		return SaveState(ctx, from, state, snapshot)
 	})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 
 // instance is a client of a sandbox that a keeper holds.
 type instance struct {
-	operated
+	Operated
 
 	driver *Driver
 	name   string
@@ -25,7 +25,7 @@ type instance struct {
 func newInstance(d *Driver, name string, c *session.Connection) *instance {
 	return &instance{
 		driver: d, name: name, conn: c, env: d.Env,
-		operated: func(ctx context.Context, op string, arg any, answer io.Writer) error {
+		Operated: func(ctx context.Context, op string, arg any, answer io.Writer) error {
 			return c.Operate(ctx, op, arg, answer)
 		},
 	}
@@ -43,7 +43,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
 func (i *instance) status(ctx context.Context) (st status, err error) {
-	return st, i.ask(ctx, opStatus, nil, &st)
+	return st, i.Ask(ctx, opStatus, nil, &st)
 }
 
 func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
@@ -53,12 +53,12 @@ func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
 
 // Denials returns the latest denials, of all users of the sandbox, since this connection was opened.
 func (i *instance) Denials(ctx context.Context) (list []sandbox.Denial, err error) {
-	return list, i.ask(ctx, opRefused, since{After: i.first.Refused}, &list)
+	return list, i.Ask(ctx, opRefused, since{After: i.first.Refused}, &list)
 }
 
 // Fork implements [sandbox.Forker].
 func (i *instance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
-	return i.driver.fork(ctx, i.operated, i.name, name, snapshot, i.env)
+	return i.driver.fork(ctx, i.Operated, i.name, name, snapshot, i.env)
 }
 
 // Dial connects to a port inside, through the keeper.

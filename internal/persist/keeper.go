@@ -295,7 +295,7 @@ func (k *keeper) operate(ctx context.Context, name string, arg json.RawMessage, 
 	k.add(&k.working, 1)
 	defer k.add(&k.working, -1)
 	begin := time.Now()
-	err := perform(ctx, k.instance, name, arg, answer)
+	err := Perform(ctx, k.instance, name, arg, answer)
 	k.log.Info(name, "argument", string(arg), "error", err, "took", time.Since(begin).Round(time.Millisecond).String())
 	return err
 }

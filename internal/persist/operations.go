@@ -47,8 +47,8 @@ type argument struct {
 // resting is the answer of opRest when the sandbox rests, which it does until the client disconnects.
 const resting = "resting\n"
 
-// perform performs an operation on an instance.
-func perform(ctx context.Context, i sandbox.Instance, op string, arg json.RawMessage, answer io.Writer) error {
+// Perform performs an operation of [Operated] on an instance that this process holds.
+func Perform(ctx context.Context, i sandbox.Instance, op string, arg json.RawMessage, answer io.Writer) error {
 	var a argument
 	switch op {
 	case opSnapshot, opRestore, opRemoveSnapshot, opSaveState:
@@ -132,11 +132,11 @@ func (w *whole) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// operated performs an operation on a sandbox, in this process or in its keeper.
-type operated func(ctx context.Context, op string, arg any, answer io.Writer) error
+// Operated performs an operation on a sandbox, in this process or in the one that holds it, which calls [Perform].
+type Operated func(ctx context.Context, op string, arg any, answer io.Writer) error
 
-// ask performs an operation and decodes its answer.
-func (o operated) ask(ctx context.Context, op string, arg, into any) error {
+// Ask performs an operation and decodes its answer, which is JSON.
+func (o Operated) Ask(ctx context.Context, op string, arg, into any) error {
 	var answer whole
 	if err := o(ctx, op, arg, &answer); err != nil {
 		return err
@@ -148,27 +148,32 @@ func (o operated) ask(ctx context.Context, op string, arg, into any) error {
 }
 
 // Snapshot implements [sandbox.Snapshotter].
-func (o operated) Snapshot(ctx context.Context, name string) error {
+func (o Operated) Snapshot(ctx context.Context, name string) error {
 	return o(ctx, opSnapshot, argument{Name: name}, nil)
 }
 
 // Restore implements [sandbox.Snapshotter].
-func (o operated) Restore(ctx context.Context, name string) error {
+func (o Operated) Restore(ctx context.Context, name string) error {
 	return o(ctx, opRestore, argument{Name: name}, nil)
 }
 
 // RemoveSnapshot implements [sandbox.Snapshotter].
-func (o operated) RemoveSnapshot(ctx context.Context, name string) error {
+func (o Operated) RemoveSnapshot(ctx context.Context, name string) error {
 	return o(ctx, opRemoveSnapshot, argument{Name: name}, nil)
 }
 
 // Snapshots implements [sandbox.Snapshotter].
-func (o operated) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
-	return list, o.ask(ctx, opSnapshots, nil, &list)
+func (o Operated) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
+	return list, o.Ask(ctx, opSnapshots, nil, &list)
+}
+
+// SaveState performs what [sandbox.StateKeeper] describes.
+func SaveState(ctx context.Context, o Operated, dir, snapshot string) error {
+	return o(ctx, opSaveState, argument{Name: snapshot, Dir: dir}, nil)
 }
 
 // Operate implements [Operator].
-func (o operated) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
+func (o Operated) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
 	if arg == nil {
 		return o(ctx, name, nil, answer)
 	}
@@ -176,6 +181,6 @@ func (o operated) Operate(ctx context.Context, name string, arg json.RawMessage,
 }
 
 // Rest implements [Rester].
-func (o operated) Rest(ctx context.Context) (release func(), err error) {
+func (o Operated) Rest(ctx context.Context) (release func(), err error) {
 	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error { return o(ctx, opRest, nil, answer) })
 }

@@ -42,13 +42,13 @@ func (d *Driver) stopped(ctx context.Context, name string, held *lock) (*stopped
 		return nil, err
 	}
 	s := &stopped{driver: d, name: name, inner: inner, record: record, held: held}
-	s.operated = s.operate
+	s.Operated = s.operate
 	return s, nil
 }
 
 // stopped is a sandbox without a keeper, whose lock this process has.
 type stopped struct {
-	operated
+	Operated
 
 	driver *Driver
 	name   string
@@ -68,7 +68,7 @@ func (s *stopped) operate(ctx context.Context, op string, arg any, answer io.Wri
 			return err
 		}
 	}
-	return perform(ctx, s.inner, op, data, answer)
+	return Perform(ctx, s.inner, op, data, answer)
 }
 
 func (s *stopped) ID() string { return s.name }
@@ -87,7 +87,7 @@ func (s *stopped) Status(context.Context) (sandbox.Status, error) {
 
 // Fork implements [sandbox.Forker].
 func (s *stopped) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
-	return s.driver.fork(ctx, s.operated, s.name, name, snapshot, s.driver.Env)
+	return s.driver.fork(ctx, s.Operated, s.name, name, snapshot, s.driver.Env)
 }
 
 // Detach leaves the sandbox as it is.
