@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
+	"github.com/seed434b0696/agent-sandbox/internal/worker"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -19,6 +20,7 @@ import (
 // Driver is the virtual backend. It is safe for concurrent use.
 type Driver struct {
 	options Options
+	workers *worker.Pool // nil: sandboxes are in this process
 
 	mu    sync.Mutex
 	trees map[string]*tree // with Options.Share: those in use
@@ -32,7 +34,7 @@ func New(o Options) *Driver {
 	if o.Denied == nil {
 		o.Denied = func(sandbox.Denial) {}
 	}
-	return &Driver{options: o, trees: map[string]*tree{}}
+	return &Driver{options: o, workers: newPool(o), trees: map[string]*tree{}}
 }
 
 // Name is "virtual".
@@ -40,7 +42,7 @@ func (d *Driver) Name() string { return "virtual" }
 
 // Check reports what a machine in memory enforces, which is the same on every host.
 func (d *Driver) Check(context.Context) (sandbox.Report, error) {
-	return sandbox.Report{Backend: d.Name(), Findings: []sandbox.Finding{
+	findings := []sandbox.Finding{
 		{Rule: "isolation", State: sandbox.Emulated, Needed: true, Detail: "no program of the host runs; commands are our own, in this process"},
 		{Rule: "filesystem", State: sandbox.Emulated, Detail: "a tree in memory over the directories of the host, which are written by apply only"},
 		{Rule: "network", State: sandbox.Emulated, Detail: "curl alone reaches the network, through the allow-list"},
@@ -49,11 +51,16 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 		{Rule: "limits.file", State: sandbox.Emulated, Detail: "the file system counts; 10 MiB unless it is set"},
 		{Rule: "limits.cpu", State: sandbox.Impossible, Detail: "commands are goroutines of this process"},
 		{Rule: "limits.tmp", State: sandbox.Impossible, Detail: "/tmp shares the limit of all files"},
-	}}, nil
+	}
+	if d.options.Worker != nil {
+		findings[0].Detail = "no program of the host runs; commands are our own, in worker processes"
+		findings = append(findings, d.options.Worker.findings()...)
+	}
+	return sandbox.Report{Backend: d.Name(), Findings: findings}, nil
 }
 
 // Create resolves spec and creates its tree. It runs nothing.
-func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err
 	}
@@ -64,6 +71,9 @@ func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance,
 	limits, err := checkPlan(spec, plan)
 	if err != nil {
 		return nil, err
+	}
+	if d.workers != nil {
+		return d.createInWorker(ctx, spec, plan)
 	}
 	u := newUser()
 	t, err := d.tree(plan, u)

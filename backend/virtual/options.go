@@ -24,6 +24,9 @@ type Options struct {
 	// killed one; see hostdir.Options. "": none.
 	Journal string
 
+	// Worker makes sandboxes run in other processes; nil: in this one.
+	Worker *Worker
+
 	Now    func() time.Time         // the clock inside; nil: time.Now
 	Trace  func(phase, line string) // receives debug output; nil: none
 	Denied func(sandbox.Denial)     // receives denials, from several goroutines; nil: none

@@ -62,6 +62,7 @@ var arrows = []struct {
 	{"internal/stage/patch", nil},
 	{"internal/stage/tree", []string{"internal/stage/patch"}},
 	{"internal/persist", []string{"sandbox", "internal/guest", "internal/stage", "internal/persist"}},
+	{"internal/worker", []string{"sandbox", "policy", "backend/bwrap/limits", "internal/guest", "internal/persist", "internal/rlimit", "internal/seccomp"}},
 	{"memory", []string{"memory", "internal/memory"}},
 	{"memory/vfs", []string{"internal/memory/tarfile"}},
 	{"memory/shell", []string{
@@ -100,7 +101,7 @@ var arrows = []struct {
 	{"internal/memory/curl", []string{"memory", "internal/memory/getopt"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "internal/guard", "internal/guest", "internal/proxy", "internal/rlimit", "internal/shellword", "internal/stage", "internal/seccomp", "internal/mountinfo", "backend/bwrap"}},
 	{"backend/virtual/workspace", []string{"internal/memory/change", "internal/stage/patch"}},
-	{"backend/virtual", []string{"sandbox", "policy", "internal/proxy", "internal/stage/patch", "memory", "internal/memory", "backend/virtual"}},
+	{"backend/virtual", []string{"sandbox", "policy", "internal/proxy", "internal/stage/patch", "internal/worker", "memory", "internal/memory", "backend/virtual"}},
 	{"backend/docker", []string{"sandbox", "policy", "internal/guest", "internal/guard", "internal/proxy", "internal/firewall", "internal/images", "internal/engine", "internal/seccomp", "backend/docker"}},
 	{"backend/kube", []string{"sandbox", "policy", "internal/guest", "internal/persist", "internal/transfer", "backend/kube"}},
 	{"backend/kube/internal/cluster", []string{"sandbox", "internal/guest/session", "backend/kube/internal/names"}},
