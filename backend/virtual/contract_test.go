@@ -7,7 +7,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
+
+func Test_All_Holds_As_A_Plain_User(t *testing.T) { plainuser.RepeatPackage(t) }
 
 func Test_Virtual_Keeps_The_Contract(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // files of other processes do not count as residue

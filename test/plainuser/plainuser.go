@@ -3,8 +3,11 @@ package plainuser
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -27,4 +30,24 @@ func Repeat(t *testing.T) (isRoot bool) {
 		t.Errorf("as uid %d: %v\n%s", id, err, out)
 	}
 	return true
+}
+
+// RepeatPackage runs all tests of the calling package but the calling one as a plain user when this process is root. Their failure
+// fails t. Without root the tests run as a plain user in any case.
+func RepeatPackage(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	home := t.TempDir()
+	// t.TempDir makes the directory above with mode 0700.
+	if err := errors.Join(os.Chown(home, id, id), os.Chmod(filepath.Dir(home), 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.skip", "^"+t.Name()+"$", "-test.short="+strconv.FormatBool(testing.Short()))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as uid %d: %v\n%s", id, err, out)
+	}
 }

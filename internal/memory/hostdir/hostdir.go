@@ -77,7 +77,7 @@ func newState(i fs.FileInfo) state {
 }
 
 // Attach puts the host directory dir under the directory at, which must be empty and
-// which stays as it is but for what is in it. Close the mount when the tree and all its forks and
+// takes the owner, the permissions and the times of dir. Close the mount when the tree and all its forks and
 // snapshots are done with it.
 func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 	root, err := os.OpenRoot(dir)
@@ -85,6 +85,9 @@ func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 		return nil, err
 	}
 	at, err = f.Realpath(vfs.Cred{}, at)
+	if err == nil {
+		err = copyAttributes(f, at, root, o)
+	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -93,6 +96,23 @@ func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Mount{at: at, fs: f, root: root, layer: l, journal: o.Journal, base: f.Snapshot(), expected: map[string]state{}}, nil
+}
+
+// copyAttributes gives the directory at the attributes of the host's directory.
+func copyAttributes(f *vfs.FS, at string, root *os.Root, o Options) error {
+	info, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	before, err := f.Protect(at, vfs.Free)
+	if err != nil {
+		return err
+	}
+	uid, gid := owner(o)(info)
+	err = errors.Join(f.Chown(vfs.Cred{}, at, uid, gid, true), f.Chmod(vfs.Cred{}, at, info.Mode()),
+		f.Chtimes(vfs.Cred{}, at, info.ModTime(), info.ModTime(), true))
+	_, protectErr := f.Protect(at, before)
+	return errors.Join(err, protectErr)
 }
 
 // owner maps owners of the host to those inside.

@@ -107,6 +107,25 @@ func Test_A_Host_Directory_Is_Seen_And_Never_Written(t *testing.T) {
 	}
 }
 
+func Test_The_Top_Has_The_Attributes_Of_The_Host_Directory(t *testing.T) {
+	dir := t.TempDir()
+	then := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+	must(t, os.Chmod(dir, 0o751), os.Chtimes(dir, then, then))
+	f := vfs.New(unlimited)
+	must(t, f.Mkdir(root, "/proj", 0o755))
+	_, err := f.Protect("/proj", vfs.Fixed) // as below a directory of the system
+	must(t, err)
+	m, err := hostdir.Attach(f, "/proj", dir, hostdir.Options{UID: 1234, GID: 567})
+	must(t, err)
+	defer func() { must(t, m.Close()) }()
+	info, err := f.Stat(root, "/proj")
+	must(t, err)
+	if info.UID != 1234 || info.GID != 567 || info.Mode != fs.ModeDir|0o751 || !info.Mtime.Equal(then) {
+		t.Errorf("%+v", info)
+	}
+	must(t, f.WriteFile(t.Context(), vfs.Cred{UID: 1234, GID: 567}, "/proj/new", []byte("x"), 0o644))
+}
+
 func Test_Links_Of_The_Host_Lead_Nowhere_Outside(t *testing.T) {
 	_, f, _ := scene(t)
 	for _, path := range []string{"/proj/out", "/proj/up/passwd", "/proj/../../etc/passwd"} {
