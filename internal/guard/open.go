@@ -177,8 +177,7 @@ func (t target) magic(e entry) (int, error) {
 	case owner != ownProcess || !isMagic(e.name, e.dir):
 		return -1, unix.EACCES
 	}
-	fd, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_CLOEXEC, 0)
-	return fd, errnoOf(err)
+	return t.followMagic(e.dir, e.name)
 }
 
 // processOf says whose a file of proc(5) is.

@@ -112,13 +112,48 @@ func (t target) entry(dirfd int, path string) (entry, error) {
 		return entry{dir: -1}, unix.ENOENT
 	}
 	if !strings.HasPrefix(path, "/") {
-		base, err := os.Readlink(t.proc(dirfd))
+		base, err := t.directory(dirfd)
 		if err != nil {
-			return entry{dir: -1}, errnoOf(err)
+			return entry{dir: -1}, err
 		}
 		path = base + "/" + path
 	}
 	return t.entryIn(path)
+}
+
+// directory returns the path of a directory that the target has open, or of its working directory.
+func (t target) directory(dirfd int) (string, error) {
+	path, err := os.Readlink(t.proc(dirfd))
+	if !errors.Is(err, unix.EACCES) || dirfd < 0 {
+		return path, errnoOf(err)
+	}
+	fd, err := t.descriptor(dirfd)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	path, err = os.Readlink(ownDescriptor(fd))
+	return path, errnoOf(err)
+}
+
+// followMagic opens what the link name in the proc directory at, which is the target's own, jumps to. In proc, descriptors
+// of a process that is not dumpable, as the supervisor, belong to root (proc_pid_fd(5)), so a guard without privileges takes a copy.
+func (t target) followMagic(at int, name string) (int, error) {
+	followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if !errors.Is(err, unix.EACCES) {
+		return followed, errnoOf(err)
+	}
+	number, notNumber := strconv.Atoi(name)
+	if path, err := os.Readlink(ownDescriptor(at)); err != nil || notNumber != nil || filepath.Base(path) != "fd" {
+		return -1, unix.EACCES
+	}
+	fd, err := t.descriptor(number)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	followed, err = unix.Open(ownDescriptor(fd), unix.O_PATH|unix.O_CLOEXEC, 0)
+	return followed, errnoOf(err)
 }
 
 // entryIn is entry for an absolute path.
@@ -246,8 +281,8 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 		if owner, err := t.ownsProc(at, name); err != nil || owner == otherProcess {
 			return -1, "", unix.EACCES // the guard may look where the target may not
 		}
-		followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
-		return followed, "", errnoOf(err)
+		followed, err := t.followMagic(at, name)
+		return followed, "", err
 	}
 	text, err := readlinkat(next, "")
 	if err != nil {
