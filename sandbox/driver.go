@@ -197,6 +197,9 @@ type Cmd struct {
 	// TTY gives it a terminal of its own of that size, on which what it writes to stderr is
 	// output, too; nil: no terminal. Only resident sandboxes have terminals to give.
 	TTY *Terminal
+	// Leave ends Wait with the command itself: what it has left running continues, and what that writes from then on is
+	// thrown away. Only resident sandboxes and those in memory support it. It does not go with TTY.
+	Leave bool
 }
 
 // Terminal is a terminal's size in characters.

@@ -22,6 +22,7 @@ func endCases() []Case {
 		{Name: "cancel kills the whole process tree", Run: cancelKillsTree},
 		{Name: "a deadline of the caller is a timeout and not the limit", Run: callersDeadline},
 		{Name: "close kills what a command left running", Run: closeKillsTree},
+		{Name: "a command that leaves others running ends without them", Run: leavesOthers},
 	}
 }
 
@@ -169,6 +170,25 @@ func closeKillsTree(ctx context.Context, h Harness) error {
 			waited = fmt.Errorf("got %+v", exit)
 		}
 		return errors.Join(err, waited, l.box.Close(ctx))
+	})
+}
+
+// leavesOthers needs a driver whose commands share their processes; others have to refuse.
+func leavesOthers(ctx context.Context, h Harness) error {
+	return inside(ctx, h, func(s *sandbox.Spec) { s.Resident = true }, func(b box) error {
+		script := `mkfifo go gone; (read word <go; echo late; echo "$word" >gone) & echo now`
+		res, err := b.Run(ctx, sandbox.Cmd{Args: []string{"/bin/sh", "-c", script}, Leave: true})
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil
+		}
+		if err != nil || res.Code != 0 || string(res.Stdout) != "now\n" {
+			return fmt.Errorf("got %+v, %w", res, err)
+		}
+		out, err := b.out(ctx, "echo word >go; cat gone")
+		if err == nil && out != "word\n" {
+			err = fmt.Errorf("the process that was left wrote %q", out)
+		}
+		return err
 	})
 }
 

@@ -33,6 +33,9 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if cmd.TTY != nil {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "only a resident sandbox has terminals")
 	}
+	if cmd.Leave {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "only a resident sandbox continues after its command")
+	}
 	return i.startWith(ctx, cmd, stdio, func(p *policy.Plan) *policy.Plan { return p })
 }
 

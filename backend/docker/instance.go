@@ -66,7 +66,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	}
 	now.reporter.Again()
 	p, err := now.session.Start(ctx, session.Command{
-		Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.environment(now.network.environ(i.policyEnv()), cmd),
+		Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Leave: cmd.Leave, Env: i.environment(now.network.environ(i.policyEnv()), cmd),
 	}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
 		return nil, i.endReason(ctx, err)

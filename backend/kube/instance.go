@@ -200,7 +200,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if dir == "" {
 		dir = i.WorkDir()
 	}
-	p, err := i.session.Start(ctx, session.Command{Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.CommandEnvironment(i.imageEnv, cmd)}, stdio)
+	p, err := i.session.Start(ctx, session.Command{Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Leave: cmd.Leave, Env: i.CommandEnvironment(i.imageEnv, cmd)}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
 		return nil, i.explainEnd(ctx, err)
 	}

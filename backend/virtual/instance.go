@@ -143,7 +143,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		sh.Close()
 		return nil, err
 	}
-	go p.run(ctx, cmd.Args, stdio)
+	go p.run(ctx, cmd, stdio)
 	return p, nil
 }
 

@@ -22,9 +22,9 @@ type process struct {
 }
 
 // run runs the command to its end. Its background processes may continue until the sandbox is closed.
-func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
+func (p *process) run(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) {
 	defer close(p.ended)
-	res, err := p.shell.RunScript(ctx, shell.Script{Program: args, Exit: true, Wait: true}, shell.Stdio{
+	res, err := p.shell.RunScript(ctx, shell.Script{Program: cmd.Args, Exit: true, Wait: !cmd.Leave}, shell.Stdio{
 		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
 	})
 	p.exit = sandbox.Exit{Code: res.Status, Signal: res.Signal}

@@ -37,7 +37,7 @@ func (i *instance) ID() string { return i.name }
 func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
 
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}, stdio)
+	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY, Leave: cmd.Leave}, stdio)
 }
 
 func (i *instance) Files() sandbox.Files { return files.New(i.Start) }

@@ -60,6 +60,8 @@ type Command struct {
 	Env  []string          // the whole environment
 	Dir  string            // absolute; empty: where the sandbox starts, which a guest does not know
 	TTY  *sandbox.Terminal // the size of its terminal, to which standard error goes, too; nil: pipes
+	// Leave ends Wait with the command itself; see [sandbox.Cmd].
+	Leave bool
 }
 
 // Start starts a command. When ctx ends, the guest kills the command and everything that it has started. For a program that cannot
@@ -71,7 +73,7 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	req := request{Sandbox: c.sandbox, Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY}
+	req := request{Sandbox: c.sandbox, Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY, Leave: cmd.Leave}
 	p := &Process{mux: c.mux, name: cmd.Args[0], stdio: stdio, done: make(chan struct{})}
 	if stdio.Stdin != nil {
 		in, err := c.openStream()

@@ -28,6 +28,8 @@ type command struct {
 	kill  chan struct{} // closed when the host kills the command or has gone
 	empty chan struct{} // closed when nothing of it is left below its runner
 
+	outputs map[byte]*os.File // set before the copies begin
+
 	mu     sync.Mutex
 	pid    int // 0: not running
 	status unix.WaitStatus
@@ -43,6 +45,7 @@ func (c *command) serve() {
 		c.out.fail(*why)
 		return
 	}
+	c.outputs = outputs
 	for kind, f := range outputs {
 		c.copies.Go(func() { c.copyOut(kind, f) })
 	}
@@ -279,29 +282,65 @@ func (c *command) copyIn() {
 	}
 }
 
-// copyOut sends the output until all writers have ended.
+// copyOut sends the output until all writers have ended, or hangUp ends it.
 func (c *command) copyOut(kind byte, f *os.File) {
-	defer f.Close()
 	buf := make([]byte, maxData)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 && c.out.frame(kind, buf[:n]) != nil {
+			break
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && c.master == nil {
+			c.sendWritten(kind, f, buf)
+			go discard(f)
 			return
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.drain(kind, f, buf)
-			return
 		}
 		if err != nil {
-			return
+			break
+		}
+	}
+	_ = f.Close()
+}
+
+// hangUp ends the terminal of a command that has ended, also for other processes that have it open, and the output of a
+// command that leaves others running.
+func (c *command) hangUp() {
+	if c.master != nil {
+		_ = c.master.SetReadDeadline(time.Unix(1, 0))
+	}
+	if c.req.Leave {
+		for _, f := range c.outputs {
+			_ = f.SetReadDeadline(time.Unix(1, 0))
 		}
 	}
 }
 
-// hangUp ends the terminal of a command that has ended, also for other processes that have it open.
-func (c *command) hangUp() {
-	if c.master != nil {
-		_ = c.master.SetReadDeadline(time.Unix(1, 0))
+// sendWritten sends what a pipe holds now, and not what others write to it meanwhile.
+func (c *command) sendWritten(kind byte, f *os.File, buf []byte) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		left, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		for err == nil && left > 0 {
+			var n int
+			if n, err = unix.Read(int(fd), buf[:min(left, len(buf))]); n <= 0 || c.out.frame(kind, buf[:n]) != nil {
+				return
+			}
+			left -= n
+		}
+	})
+}
+
+// discard reads a pipe until all writers have ended, so that writing to it neither fails nor blocks.
+func discard(f *os.File) {
+	defer f.Close()
+	if f.SetReadDeadline(time.Time{}) == nil {
+		_, _ = io.Copy(io.Discard, f) // it ends with the writers
 	}
 }
 

@@ -136,6 +136,7 @@ type request struct {
 	Input   uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
 	TTY     *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
 	Typed   *sandbox.Terminal `json:"typed,omitempty"` // the size of the terminal that its input comes from; nil: another source
+	Leave   bool              `json:"leave,omitempty"` // the command ends without those that it has left running
 }
 
 // failure is the reason why a command was not started.

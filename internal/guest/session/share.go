@@ -129,7 +129,7 @@ func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandb
 	a.out.mu.Lock()
 	defer a.out.mu.Unlock()
 	p, err := s.Start(ctx, sandbox.Cmd{
-		Args: plainStrings(a.req.Args), Env: plainStrings(a.req.Env), Dir: a.req.Dir, TTY: a.req.TTY,
+		Args: plainStrings(a.req.Args), Env: plainStrings(a.req.Env), Dir: a.req.Dir, TTY: a.req.TTY, Leave: a.req.Leave,
 	}, stdio)
 	if err != nil {
 		return nil, err
