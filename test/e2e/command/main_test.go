@@ -71,8 +71,12 @@ func scratchDir(t *testing.T) string {
 }
 
 func Test_Command(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*/*.txtar") // a directory for each family of commands
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:         "testdata/script",
+		Files:       scripts,
 		WorkdirRoot: scratchDir(t),
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
