@@ -26,7 +26,7 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			Workspace: ws, Home: home, Env: []string{"PATH=/usr/bin:/bin"},
 			Policy: sandbox.Policy{
 				Network: network, Filesystem: sandbox.Filesystem{RO: []string{other}},
-				Commands: map[string]sandbox.CommandRule{"curl": "false"},
+				Commands: map[string]sandbox.CommandRule{"tail": "false"},
 			},
 		})
 		if err != nil {
@@ -90,8 +90,8 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:443", Reason: "only the proxy reaches the network, and this program did not use it (see HTTPS_PROXY)", Rule: "network"},
 		},
 		{
-			"a refused command", closed.DeniedCommand("curl", "curl"),
-			sandbox.Denial{Kind: sandbox.DeniedCommand, Op: "run", Target: "curl", Reason: "a wrapper refuses it", Rule: "curl=false", Fix: "--cmd curl=true"},
+			"a refused command", closed.DeniedCommand("tail", "tail"),
+			sandbox.Denial{Kind: sandbox.DeniedCommand, Op: "run", Target: "tail", Reason: "a wrapper refuses it", Rule: "tail=false", Fix: "--cmd tail=true"},
 		},
 		{
 			"a refused argument", closed.DeniedCommand("git", "git push --force"),

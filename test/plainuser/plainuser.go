@@ -15,8 +15,8 @@ import (
 // id is the user and group ID of the plain user.
 const id = 1000
 
-// Repeat runs the calling top-level test a second time as a plain user when this process is root. Its failure fails t.
-// It reports whether this process is root.
+// Repeat runs the calling top-level test a second time as a plain user when this process is root. Its failure fails t, and t is
+// skipped if it is. It reports whether this process is root.
 func Repeat(t *testing.T) (isRoot bool) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,6 +26,10 @@ func Repeat(t *testing.T) (isRoot bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	cmd.Env = append(os.Environ(), "HOME=/tmp")
 	out, err := cmd.CombinedOutput()
+	if before, _, skipped := bytes.Cut(out, []byte("--- SKIP: "+t.Name()+" ")); err == nil && skipped {
+		lines := bytes.Split(bytes.TrimSpace(before), []byte("\n"))
+		t.Skipf("as uid %d: %s", id, bytes.TrimSpace(lines[len(lines)-1]))
+	}
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Errorf("as uid %d: %v\n%s", id, err, out)
 	}
