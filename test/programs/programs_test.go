@@ -42,6 +42,31 @@ func Test_The_Command_Carries_The_Guest_Unless_It_Is_To_Stand_Alone(t *testing.T
 	}
 }
 
+// The most that a program may have, in bytes: what it links is read from the disk whenever it starts.
+func Test_Programs_Stay_Small(t *testing.T) {
+	t.Parallel()
+	for name, most := range map[string]int64{
+		programs.Command:          20_000_000,
+		programs.CommandInMemory:  30_000_000,
+		programs.CommandWithPods:  26_000_000,
+		programs.CommandWithAgent: 60_000_000,
+		programs.Hooks:            20_000_000,
+		programs.Guest:            6_000_000,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			info, err := os.Stat(path(t, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%.1f MB", float64(info.Size())/1e6)
+			if info.Size() > most {
+				t.Errorf("%s has %d bytes, at most %d are allowed", name, info.Size(), most)
+			}
+		})
+	}
+}
+
 func Test_The_Directory_In_The_Variable_Is_Used(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(programs.Variable, dir)
