@@ -14,28 +14,28 @@ import (
 )
 
 // Driver skips the test if the host cannot run sandboxes of d.
-func Driver(t testing.TB, d sandbox.Driver) {
-	t.Helper()
-	if err := sandboxtest.Available(t.Context(), d); err != nil {
-		stop(t, d.Name(), err.Error())
+func Driver(tb testing.TB, d sandbox.Driver) {
+	tb.Helper()
+	if err := sandboxtest.Available(tb.Context(), d); err != nil {
+		stop(tb, d.Name(), err.Error())
 	}
 }
 
 // Command skips the test if PATH has no command of that name, and returns its path otherwise. group is the word of
 // SANDBOX_REQUIRE with which its absence is a failure; empty: none.
-func Command(t testing.TB, name, group string) string {
-	t.Helper()
+func Command(tb testing.TB, name, group string) string {
+	tb.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		stop(t, group, name+" is not installed; fix: build/scripts/install.sh test")
+		stop(tb, group, name+" is not installed; fix: build/scripts/install.sh test")
 	}
 	return path
 }
 
-func stop(t testing.TB, group, reason string) {
-	t.Helper()
+func stop(tb testing.TB, group, reason string) {
+	tb.Helper()
 	if group != "" && slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), group) {
-		t.Fatalf("required, and not available: %s", reason)
+		tb.Fatalf("required, and not available: %s", reason)
 	}
-	t.Skipf("not available: %s", reason)
+	tb.Skipf("not available: %s", reason)
 }

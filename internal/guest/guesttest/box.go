@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 var built struct {
@@ -127,7 +128,7 @@ type Outcome struct {
 // Run runs argv inside.
 func (b *Box) Run(t *testing.T, argv ...string) Outcome {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bwrap", append(append([]string{}, b.Args...), append([]string{"--"}, argv...)...)...)
+	cmd := exec.CommandContext(t.Context(), require.Command(t, "bwrap", "bwrap"), append(append([]string{}, b.Args...), append([]string{"--"}, argv...)...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &stdout, &stderr, b.Env
 	err := cmd.Run()

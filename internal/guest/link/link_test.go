@@ -200,7 +200,7 @@ func Test_What_Has_Arrived_Is_Read_Slowly_After_A_Write_Fails(t *testing.T) {
 			n, err := c.Read(p)
 			got = append(got, p[:n]...)
 			if err != nil {
-				if err != io.EOF || !bytes.Equal(got, want) {
+				if !errors.Is(err, io.EOF) || !bytes.Equal(got, want) {
 					t.Errorf("read %q and %v, want %q and the end", got, err, want)
 				}
 				break

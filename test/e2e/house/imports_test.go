@@ -50,7 +50,7 @@ var arrows = []struct {
 	{"internal/seccomp", nil},
 	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest", "internal/nested"}},
 	{"internal/guest", []string{"sandbox", "internal/seccomp", "internal/guard", "internal/guest", "internal/hostfile", "internal/rlimit", "internal/stage", "internal/transfer"}},
-	{"internal/guest/guesttest", []string{"internal/guest", "test/programs"}},
+	{"internal/guest/guesttest", []string{"internal/guest", "test/programs", "test/require"}},
 	{"internal/hostfile", []string{"sandbox"}},
 	{"internal/shellword", nil},
 	{"internal/gitindex", []string{"internal/hostfile"}},
