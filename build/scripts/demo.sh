@@ -123,7 +123,7 @@ unconnected() { ! grep -qx "$1" "$base/connections"; }
 refusals() {
   local port said
   listen
-  # The same attempt without a sandbox gets through: it is the walls that refuse.
+  # The same attempt without a sandbox gets through: the isolation refuses it.
   perl -e "$connect" "$base" "$port"
   [[ $(wc -l <"$base/connections") -eq 2 ]] || die "the demo's listener cannot be reached even without a sandbox"
   : >"$base/connections"

@@ -4,7 +4,7 @@
 #   PKG=./x [RUN=regexp] [N=10] [LOAD=8] flake.sh
 #
 # Beside them LOAD processes use all the processor time they get; GOMAXPROCS is 1 and 4 by turns. What a failing attempt has
-# printed is kept in a directory whose name comes last. It exits 1 when an attempt has failed.
+# printed is stored in a directory whose name comes last. It exits 1 when an attempt has failed.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"

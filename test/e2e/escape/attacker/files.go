@@ -270,18 +270,9 @@ func attackSwap(args []string) {
 func attackRace(args []string) {
 	harmless := strings.Repeat("z", len(args[0]))
 	name := append([]byte(harmless), 0)
-	target := []byte(args[0])
+	stop := startFlips(name, args[0], harmless, max(2, runtime.NumCPU()))
 	end := time.Now().Add(3 * time.Second)
-	var flips, creates sync.WaitGroup
-	var stop atomic.Bool
-	for range max(2, runtime.NumCPU()) {
-		flips.Go(func() {
-			for !stop.Load() {
-				copy(name, target)
-				copy(name, harmless)
-			}
-		})
-	}
+	var creates sync.WaitGroup
 	for range 2 {
 		creates.Go(func() {
 			for time.Now().Before(end) {
@@ -296,8 +287,7 @@ func attackRace(args []string) {
 		})
 	}
 	creates.Wait()
-	stop.Store(true)
-	flips.Wait()
+	stop()
 	// Not OPEN: the host checks which files exist in the end.
 	if _, err := os.Lstat(args[0]); err == nil {
 		fmt.Println("raced", args[0])
@@ -308,27 +298,16 @@ func attackRace(args []string) {
 func attackRenames(args []string) {
 	harmless := strings.Repeat("z", len(args[0]))
 	name := append([]byte(harmless), 0)
-	target := []byte(args[0])
 	source := []byte("source\x00")
+	stop := startFlips(name, args[0], harmless, max(2, runtime.NumCPU()))
 	end := time.Now().Add(3 * time.Second)
-	var stop atomic.Bool
-	var flips sync.WaitGroup
-	for range max(2, runtime.NumCPU()) {
-		flips.Go(func() {
-			for !stop.Load() {
-				copy(name, target)
-				copy(name, harmless)
-			}
-		})
-	}
 	for time.Now().Before(end) {
 		_ = os.WriteFile("source", []byte("raced\n"), 0o755)
 		_, _, _ = unix.Syscall6(unix.SYS_RENAMEAT2, ^uintptr(99), uintptr(unsafe.Pointer(&source[0])),
 			^uintptr(99), uintptr(unsafe.Pointer(&name[0])), 0, 0)
 		_ = unix.Unlink(harmless)
 	}
-	stop.Store(true)
-	flips.Wait()
+	stop()
 }
 
 // attackTmpfs looks for a private file system without a size limit, and fills it.

@@ -169,20 +169,28 @@ func attackMoves(args []string) {
 func attackFlips(args []string) {
 	harmless, target := args[0], args[1]
 	address := unixAddress(harmless)
-	name := address[2:]
+	stop := startFlips(address[2:], target, harmless, max(2, runtime.NumCPU()))
+	makeRaced(args[2:], address, harmless, target)
+	stop()
+}
+
+// startFlips starts threads that replace a name, which system calls read meanwhile, by guarded and by harmless in turn. All
+// three have one length. stop ends the threads and waits for them.
+func startFlips(name []byte, guarded, harmless string, threads int) (stop func()) {
 	var flips sync.WaitGroup
-	var stop atomic.Bool
-	for range max(2, runtime.NumCPU()) {
+	var stopped atomic.Bool
+	for range threads {
 		flips.Go(func() {
-			for !stop.Load() {
-				copy(name, target)
+			for !stopped.Load() {
+				copy(name, guarded)
 				copy(name, harmless)
 			}
 		})
 	}
-	makeRaced(args[2:], address, harmless, target)
-	stop.Store(true)
-	flips.Wait()
+	return func() {
+		stopped.Store(true)
+		flips.Wait()
+	}
 }
 
 // attackSwings makes entries by the calls that args[1:] names, or by every call, below a link that other threads keep

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -149,17 +148,9 @@ func attackDescriptor(args []string) {
 func attackFlip(args []string) {
 	raw := unix.RawSockaddrUnix{Family: unix.AF_UNIX}
 	path := (*[108]byte)(unsafe.Pointer(&raw.Path))
-	good, bad := []byte(args[0]), []byte(args[1])
+	good, bad := args[0], args[1]
 	copy(path[:], good)
-	var stop atomic.Bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for !stop.Load() {
-			copy(path[:], bad)
-			copy(path[:], good)
-		}
-	}()
+	stop := startFlips(path[:], bad, good, 1)
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		// Not to wait when the host does not accept.
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
@@ -169,8 +160,7 @@ func attackFlip(args []string) {
 		_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw)), uintptr(3+len(good)))
 		_ = unix.Close(fd)
 	}
-	stop.Store(true)
-	<-done
+	stop()
 }
 
 // attackFamilies opens sockets of families that lead out of a network namespace
