@@ -90,8 +90,11 @@ func (p *Plan) ExplainPath(path string) Explanation {
 		e.Rule, e.Preset, e.Layer, e.Source = rule.Pattern, rule.Preset, rule.Layer, rule.Source
 	}
 	e.Losing = p.losing(at.Path, rule)
+	p.explainRedacted(&e)
 	if hidden := rule != nil && rule.Layer == "protected" && rule.Access == Exclude; !hidden {
-		e.Change = p.pathChange(at.Path, e.Verdict)
+		if e.Verdict != VerdictMasked {
+			e.Change = p.pathChange(at.Path, e.Verdict)
+		}
 		return e
 	}
 	if e.Verdict == Exclude.String() {

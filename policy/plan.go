@@ -43,6 +43,7 @@ type Plan struct {
 	NetworkRules  []NetworkRule // the entries of Network, in the order of its fields
 	Publish       []Publish     // Network.Publish
 	Secrets       []Secret      // by name
+	Redacted      []Redacted    // configuration files without their credentials, by path
 
 	Rules  []Rule  // every path rule that was considered, in order of precedence, the losing ones included
 	Layers []Layer // the layers that were read, for messages

@@ -49,7 +49,8 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if p.Dir == "" {
 		p.Dir = "/tmp"
 	}
-	p.addPaths(f.Plan())
+	paths := f.Plan()
+	p.addPaths(paths)
 	if err := p.checkDir(); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,9 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 		return nil, err
 	}
 	if err := (secretResolver{f, layers}).resolve(p, &s.network); err != nil {
+		return nil, err
+	}
+	if err := p.addRedacted(paths.Redacted); err != nil {
 		return nil, err
 	}
 	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.Home); err != nil {

@@ -51,7 +51,7 @@ func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*net
 	}
 	var err error
 	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
-		Addr: "127.0.0.1:3128", Bundle: bundlePath, HostEnv: o.HostEnv, Resolver: o.Resolver, Denied: o.Denied,
+		Addr: "127.0.0.1:3128", Bundle: bundlePath, HostEnv: o.HostEnv, Redacts: true, Resolver: o.Resolver, Denied: o.Denied,
 	})
 	if err != nil {
 		return nil, err

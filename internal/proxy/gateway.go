@@ -17,6 +17,7 @@ type Options struct {
 	Addr     string               // HOST:PORT at which commands reach the proxy
 	Bundle   string               // path inside for the authorities to trust, when TLS is inspected
 	HostEnv  []string             // "K=V", the source of secrets
+	Redacts  bool                 // the host's files are at their paths inside, so that configuration files can be shown without their credentials
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -41,7 +42,7 @@ type Gateway struct {
 
 // IsNeeded reports whether a plan has anything to do for a gateway.
 func IsNeeded(plan *policy.Plan) bool {
-	return plan.Network.Mode == sandbox.NetworkAllow || len(plan.Secrets) > 0
+	return plan.Network.Mode == sandbox.NetworkAllow || len(plan.Secrets) > 0 || len(plan.Redacted) > 0
 }
 
 // Open fetches the values of the plan's secrets, which may run programs of the host,
@@ -57,6 +58,9 @@ func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 	}
 	if err := g.mask(found); err != nil {
 		return nil, err
+	}
+	if o.Redacts {
+		found = append(found, g.redact(o.HostEnv)...)
 	}
 	if plan.Network.Mode != sandbox.NetworkAllow {
 		return g, nil

@@ -12,28 +12,29 @@ import (
 // planDocument is the JSON of a plan for explain --json. It lists only the names of
 // the environment.
 type planDocument struct {
-	Workspace string            `json:"workspace"`
-	Dir       string            `json:"dir"`
-	Home      string            `json:"home"`
-	Backend   string            `json:"backend,omitempty"` // from the configuration
-	Network   sandbox.Network   `json:"network"`           // without the password of an upstream proxy
-	NetworkBy string            `json:"network_source"`
-	Rules     []ruleDocument    `json:"network_rules"`
-	Secrets   []secretDocument  `json:"secrets"`
-	Docker    bool              `json:"docker"`
-	Userns    bool              `json:"userns"`
-	Debuggers bool              `json:"debuggers"`
-	Layers    []layerDocument   `json:"layers"`
-	Paths     []pathDocument    `json:"paths"` // differences from the parent directory; / is ro
-	Names     []nameDocument    `json:"names"` // that cannot be created
-	NoRepos   []string          `json:"no_new_repositories"`
-	Nested    nestedDocument    `json:"names_in_any_directory"`
-	Sockets   []string          `json:"sockets"`
-	Commands  []commandDocument `json:"commands"`
-	Env       []string          `json:"env"`
-	Dropped   []droppedDocument `json:"env_dropped"`
-	Limits    map[string]string `json:"limits"`
-	Required  map[string]string `json:"limits_required,omitempty"` // limit to the source that asks for it
+	Workspace string             `json:"workspace"`
+	Dir       string             `json:"dir"`
+	Home      string             `json:"home"`
+	Backend   string             `json:"backend,omitempty"` // from the configuration
+	Network   sandbox.Network    `json:"network"`           // without the password of an upstream proxy
+	NetworkBy string             `json:"network_source"`
+	Rules     []ruleDocument     `json:"network_rules"`
+	Secrets   []secretDocument   `json:"secrets"`
+	Redacted  []redactedDocument `json:"redacted,omitempty"`
+	Docker    bool               `json:"docker"`
+	Userns    bool               `json:"userns"`
+	Debuggers bool               `json:"debuggers"`
+	Layers    []layerDocument    `json:"layers"`
+	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; / is ro
+	Names     []nameDocument     `json:"names"` // that cannot be created
+	NoRepos   []string           `json:"no_new_repositories"`
+	Nested    nestedDocument     `json:"names_in_any_directory"`
+	Sockets   []string           `json:"sockets"`
+	Commands  []commandDocument  `json:"commands"`
+	Env       []string           `json:"env"`
+	Dropped   []droppedDocument  `json:"env_dropped"`
+	Limits    map[string]string  `json:"limits"`
+	Required  map[string]string  `json:"limits_required,omitempty"` // limit to the source that asks for it
 }
 
 type layerDocument struct {
@@ -79,6 +80,13 @@ type secretDocument struct {
 	Missing string   `json:"missing,omitempty"` // why it is left out
 }
 
+// redactedDocument is a configuration file that is shown without its credentials.
+type redactedDocument struct {
+	Path  string   `json:"path"`
+	Hosts []string `json:"hosts,omitempty"` // that receive their credentials
+	Fault string   `json:"fault,omitempty"` // why it stays hidden
+}
+
 type nestedDocument struct {
 	Roots        []string `json:"roots"`
 	Names        []string `json:"names"`
@@ -119,6 +127,9 @@ func newPlanDocument(p *policy.Plan) planDocument {
 			Name: s.Name, From: secretSource(s), Env: s.Env, File: s.File, Hosts: s.Hosts, Header: s.Header,
 			Layer: s.Layer, Source: s.Source, Missing: s.Missing,
 		})
+	}
+	for _, r := range p.Redacted {
+		d.Redacted = append(d.Redacted, redactedDocument{r.Path, r.Hosts, r.Fault})
 	}
 	for _, l := range p.Layers {
 		d.Layers = append(d.Layers, layerDocument(l))

@@ -126,6 +126,9 @@ func (t *planTable) paths() {
 		if m.Pin {
 			access += ", cannot be renamed"
 		}
+		if slices.ContainsFunc(t.plan.Redacted, func(f policy.Redacted) bool { return f.Path == m.Path && f.Fault == "" }) {
+			access = "ro, without credentials"
+		}
 		rows = append(rows, []string{access, t.short(m.Path), ruleName(r), t.short(r.Source)})
 	}
 	t.heading("PATHS")

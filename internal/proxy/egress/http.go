@@ -63,7 +63,7 @@ func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 	upgrade := wantsWebSocket(h)
 	keep := h.isPersistent()
 	stripHops(h.header)
-	if d := c.proxy.secrets.apply(h.header, t); d != nil {
+	if d := c.proxy.secrets.apply(h.method, h.header, t); d != nil {
 		c.refuse(h, d)
 		return false
 	}

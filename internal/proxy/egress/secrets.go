@@ -30,6 +30,8 @@ type Secret struct {
 	Hosts []string
 	// Header is the only field that the value is put into; empty: every field.
 	Header string
+	// Reads: the value is put only into requests that read from the host; others with the placeholder are refused.
+	Reads bool
 }
 
 // known beginnings of tokens: a client that checks them must accept the placeholder, and
@@ -131,10 +133,15 @@ func (s secrets) isBound(o origin) bool {
 
 // apply puts values into header, or refuses the request for a placeholder that is on
 // its way to another host. All refusals come before the first value is put in.
-func (s secrets) apply(header http.Header, t target) *denial {
+func (s secrets) apply(method string, header http.Header, t target) *denial {
 	for i := range s {
-		if !s[i].bound(t.origin) && s[i].inRequest(header, t) {
-			return s[i].refuse(t.origin)
+		switch {
+		case !s[i].bound(t.origin):
+			if s[i].inRequest(header, t) {
+				return s[i].refuse(t.origin)
+			}
+		case s[i].Reads && !isReading(method, t) && s[i].inRequest(header, t):
+			return s[i].refuseWriting(t.origin, method)
 		}
 	}
 	for i := range s {
@@ -143,6 +150,23 @@ func (s secrets) apply(header http.Header, t target) *denial {
 		}
 	}
 	return nil
+}
+
+// isReading reports whether a request reads from a registry or a repository: git and npm read with some POST requests, too.
+func isReading(method string, t target) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead:
+		return !strings.Contains(t.query, "git-receive-pack") && !strings.Contains(t.path, "git-receive-pack")
+	case http.MethodPost:
+		return strings.HasSuffix(t.path, "/git-upload-pack") || strings.Contains(t.path, "/-/npm/v1/security/")
+	}
+	return false
+}
+
+func (s *secret) refuseWriting(o origin, method string) *denial {
+	return deny(KindSecret, o.host, o.port, hosts.Verdict{
+		Reason: "the credential of " + hosts.Quote(s.Name) + " is for reading, and " + hosts.Quote(method) + " may change something on the host; a secret of the configuration can be for both",
+	})
 }
 
 func (s *secret) refuse(o origin) *denial {

@@ -33,6 +33,8 @@ type Resolution struct {
 	norepos []string
 	nested  nested.Rules
 	sockets []string
+
+	redacted []Redacted
 }
 
 // pending is a guard that holds where its directory turns out to be writable.
@@ -56,6 +58,7 @@ func Resolve(h Host, layers []sandbox.Layer) (*Resolution, error) {
 		}
 	}
 	f.hideAccounts()
+	f.hideCredentials()
 	if err := f.hideSecrets(); err != nil {
 		return nil, err
 	}

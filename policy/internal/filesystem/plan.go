@@ -74,6 +74,8 @@ type Plan struct {
 	NoRepos []string     // roots below which no new git repository may appear
 	Nested  nested.Rules // names that must not be created in any directory
 	Sockets []string     // host Unix sockets that may be connected to
+
+	Redacted []Redacted // files that are hidden for their credentials, whatever the rules say of them in the end
 }
 
 // Plan returns the decisions, sorted.
@@ -83,7 +85,7 @@ func (f *Resolution) Plan() Plan {
 	for i, r := range f.rules {
 		index[r] = i
 	}
-	p := Plan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Nested: f.nested, Sockets: f.sockets, Rules: make([]Rule, len(f.rules))}
+	p := Plan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Nested: f.nested, Sockets: f.sockets, Redacted: f.redacted, Rules: make([]Rule, len(f.rules))}
 	for i, r := range f.rules { // the mounts and guards have marked those that are applied
 		p.Rules[i] = r.Rule
 	}

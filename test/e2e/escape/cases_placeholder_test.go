@@ -3,9 +3,12 @@
 package escape_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
@@ -22,6 +25,21 @@ var tokenFlags = []string{
 }
 
 var tokenEnv = append([]string{"API_TOKEN=" + tokenValue}, servers...)
+
+// toolFiles are files of tools in which a credential stands, in the ways in which users write it.
+var toolFiles = map[string]string{
+	".npmrc": "; " + tokenValue + "\nregistry=https://joe:" + tokenValue + "@api.test/\n//api.test/:_authToken = \"" + tokenValue + "\"\n//evil.test/:_authToken=${COPY}\n//b.test/:_password=" +
+		base64.StdEncoding.EncodeToString([]byte(tokenValue)) + "\nother-key=" + tokenValue + "\n",
+	".config/pip/pip.conf":    "[global]\n# " + tokenValue + "\nextra-index-url =\n    https://" + tokenValue + "@api.test/simple\n",
+	".cargo/config.toml":      "[registries.a]\nindex = \"sparse+https://api.test/\"\ntoken = '" + tokenValue + "' # " + tokenValue + "\n[env]\nA_TOKEN = \"" + tokenValue + "\"\n",
+	".cargo/credentials.toml": "registries.a.token = \"" + tokenValue + "\"\n",
+	".m2/settings.xml": "<settings><!-- " + tokenValue + " --><servers><server><id>a</id><password><![CDATA[" + tokenValue + "]]></password></server></servers>" +
+		"<profiles><profile><id>a</id><properties><x>" + tokenValue + "</x></properties></profile></profiles></settings>",
+	".docker/config.json": `{"auths": {"api.test": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("joe:"+tokenValue)) + `", "identitytoken": "` + tokenValue + `"}}, "HttpHeaders": {"X": "` + tokenValue + `"}}`,
+	".gitconfig":          "[url \"https://" + tokenValue + "@api.test/\"]\n\tinsteadOf = https://api.test/ ; " + tokenValue + "\n[include]\n\tpath = .gitconfig-work\n[github]\n\ttoken = " + tokenValue + "\n",
+	".gitconfig-work":     "[http]\n\textraHeader = \"X-Key: " + tokenValue + "\"\n",
+	".pip/pip.conf":       "[global]\nindex-url = https://api.test/?key=" + tokenValue + "\n", // it is not understood
+}
 
 // placeholders returns attempts on secrets that stay outside of the sandbox.
 func placeholders() []escape {
@@ -62,6 +80,19 @@ func placeholders() []escape {
 				}
 				return errors.New("the host's file is gone, or changed")
 			},
+		},
+		{
+			ID: "F24.17", Name: "the credentials of tools' configurations are seen under no name and in no encoding", Matrix: rowSecrets, Net: &testnet.Limits{}, Env: append([]string{"COPY=" + tokenValue}, servers...),
+			Flags: []string{"--allow", "api.test"},
+			Setup: func(h *host) {
+				for name, text := range toolFiles {
+					h.write("home/"+name, text)
+				}
+			},
+			Sh: `cd {home}; for f in ` + strings.Join(slices.Sorted(maps.Keys(toolFiles)), " ") + `; do
+				cat $f /proc/self/root{home}/$f; dd if=$f; ln $f {work}/t1; ln -s {home}/$f {work}/t2; cat {work}/t1 {work}/t2; rm -f {work}/t1 {work}/t2
+				grep -o '[A-Za-z0-9+/]\{20,\}=*' $f | while read x; do echo $x | base64 -d; echo; done; mv $f {work}/t3; cat {work}/t3; done 2>&1 | tr '\0' '\n'
+				git config -l; env; grep -r CANARY.41d {home}/.cargo {home}/.m2 {home}/.docker {home}/.config {home}/.git* {home}/.npmrc /run /tmp 2>/dev/null; true`,
 		},
 		{
 			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &testnet.Limits{}, Ends: true, Hold: kept,

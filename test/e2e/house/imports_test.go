@@ -29,7 +29,7 @@ var arrows = []struct {
 	{"policy/internal/account", nil},
 	{"policy/internal/filesystem", []string{
 		"sandbox", "internal/jsonc", "internal/nested", "internal/shellword", "policy/internal/git", "policy/internal/glob", "policy/internal/hostpath",
-		"policy/internal/layer", "policy/internal/preset",
+		"policy/internal/layer", "policy/internal/preset", "policy/redact",
 	}},
 	{"policy/internal/glob", []string{"policy/internal/hostpath"}},
 	{"policy/internal/git", []string{"sandbox", "policy/internal/hostpath"}},
@@ -39,6 +39,7 @@ var arrows = []struct {
 	{"policy/internal/program", nil},
 	{"policy/internal/treetest", nil},
 	{"policy/internal/variable", nil},
+	{"policy/redact", []string{"policy/internal/git", "policy/internal/variable"}},
 	{"policy/trust", []string{"sandbox", "internal/jsonc"}},
 	{"policy/hosts", []string{"sandbox"}},
 	{"internal/jsonc", []string{"sandbox"}},

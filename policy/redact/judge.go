@@ -1,0 +1,179 @@
+package redact
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
+)
+
+func compileLater(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+var (
+	// address takes a URL apart. Package url refuses logins with characters such as $ and {, which tools accept.
+	address = compileLater(`^((?:[a-z]+\+)?[A-Za-z][A-Za-z0-9.-]*)://(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)$`)
+	// server is the host of a URL, and its port.
+	server = compileLater(`^(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
+	// path is what may stand behind the host.
+	path = compileLater(`^[A-Za-z0-9._~!&'()*+,;=:@/%-]*$`)
+	// word is a value without an address.
+	word = compileLater(`^[A-Za-z0-9 ._,:/@~^*+=<>|!()\[\]-]{0,300}$`)
+	// run is a piece of a value that no separator interrupts.
+	run = compileLater(`[A-Za-z0-9]{20,}`)
+	// uuid is the form of the tokens of old registries.
+	uuid = compileLater(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+)
+
+// isToken reports whether a text has the shape of a token: the beginning of a known one, a UUID, or twenty or more letters
+// and digits in a row.
+func isToken(s string) bool {
+	if uuid().MatchString(s) {
+		return true
+	}
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t,;:=/@\"'", r) }) {
+		if isKnownToken(w) {
+			return true
+		}
+	}
+	for _, w := range run().FindAllString(s, -1) {
+		if strings.ContainsFunc(w, unicode.IsDigit) && strings.ContainsFunc(w, unicode.IsLetter) || len(w) >= 32 {
+			return true
+		}
+	}
+	return false
+}
+
+// isKnownToken reports whether a text begins as the tokens of a well-known maker do.
+func isKnownToken(s string) bool { return variable.Judge("VALUE", s, true) == variable.SecretValue }
+
+// isSecretName reports whether a key names something secret, as variables do.
+func isSecretName(name string) bool {
+	name = strings.NewReplacer("-", "_", ".", "_").Replace(name)
+	return variable.Judge(strings.ToUpper(name), "value", true) == variable.SecretName
+}
+
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == unicode.ReplacementChar })
+}
+
+// isPlain reports whether a text can be shown as it is: it is one line, has no login and no token.
+func isPlain(s string) bool {
+	return isPrintable(s) && word().MatchString(s) && !isToken(s) && !strings.Contains(s, "://")
+}
+
+// plain returns a text that can be shown as it is.
+func plain(s string) (value, error) {
+	if !isPlain(s) {
+		return nil, errTokenShape
+	}
+	return literal(s), nil
+}
+
+// expander replaces references to variables in a text; ok is false when one of them is not set.
+type expander func(text string) (expanded string, ok bool)
+
+// secret makes a credential of a text in which variables may stand. A reference to one variable that is not set stays: it is
+// no secret.
+func (f *File) secret(text string, expand expander, hosts ...string) value {
+	if expand == nil || !strings.Contains(text, "${") {
+		return f.add(text, hosts...)
+	}
+	expanded, ok := expand(text)
+	switch {
+	case ok:
+		return f.add(expanded, hosts...)
+	case reference().MatchString(text):
+		return literal(text)
+	}
+	return f.add(text)
+}
+
+// reference matches a text that is one variable.
+var reference = compileLater(`^\$\{[A-Za-z_][A-Za-z0-9_.]*\??\}$`)
+
+// url reads an address. What it logs in with becomes credentials that are bound to its host.
+func (f *File) url(text string, expand expander) (value, error) {
+	m := address().FindStringSubmatch(text)
+	if m == nil {
+		return nil, errAddress
+	}
+	scheme, login, host, rest := m[1], m[2], m[3], m[4]
+	switch {
+	case host == "" && strings.EqualFold(scheme, "file") && login == "":
+	case !server().MatchString(host):
+		return nil, errAddress
+	}
+	if !path().MatchString(rest) || isToken(rest) || isToken(host) {
+		return nil, errAddress
+	}
+	out := literal(scheme + "://")
+	if login != "" {
+		v, err := f.login(login, expand, bindings(scheme, host)...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, v...), part{text: "@"})
+	}
+	return append(out, part{text: host + rest}), nil
+}
+
+// login reads what stands before the @ of an address. A name without a password is a token, but for short names.
+func (f *File) login(text string, expand expander, hosts ...string) (value, error) {
+	user, password, hasPassword := strings.Cut(text, ":")
+	name, err := url.PathUnescape(user)
+	if err != nil {
+		return nil, errAddress
+	}
+	secret, err := url.PathUnescape(password)
+	if err != nil {
+		return nil, errAddress
+	}
+	var out value
+	switch {
+	case hasPassword && password != "" && isPlain(name), !hasPassword && userName().MatchString(name):
+		out = literal(url.User(name).String())
+	default:
+		out = f.secret(name, expand, hosts...)
+	}
+	if hasPassword {
+		out = append(append(out, part{text: ":"}), f.secret(secret, expand, hosts...)...)
+	}
+	return out, nil
+}
+
+// userName is a name that a login without a password may consist of, as in ssh://git@host.
+var userName = compileLater(`^[a-z]{1,12}$`)
+
+// bindings returns the hosts to which a credential of an address is bound; none for other protocols than HTTP.
+func bindings(scheme, host string) []string {
+	if _, after, ok := strings.Cut(scheme, "+"); ok { // sparse+https
+		scheme = after
+	}
+	scheme = strings.ToLower(scheme)
+	if scheme != "http" && scheme != "https" || !server().MatchString(host) {
+		return nil
+	}
+	host = strings.ToLower(host)
+	if h, port, err := net.SplitHostPort(host); err == nil && (scheme == "https" && port == "443" || scheme == "http" && port == "80") {
+		host = h
+		if strings.Contains(h, ":") {
+			host = "[" + h + "]"
+		}
+	}
+	return []string{scheme + "://" + host}
+}
+
+// hostsOf returns the bindings of an address; none if it is not one.
+func hostsOf(text string) []string {
+	m := address().FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return bindings(m[1], m[3])
+}
