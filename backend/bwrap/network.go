@@ -53,7 +53,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	}
 	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
 		Addr: guestnet.ProxyAddr, Bundle: filepath.Join(layout.Root, "authorities.pem"),
-		HostEnv: i.spec.Env, Redacts: true, Denied: i.driver.options.Denied,
+		HostEnv: i.spec.Env, Redacts: true, HostRoot: true, Denied: i.driver.options.Denied,
 	})
 	if err != nil {
 		return n, err

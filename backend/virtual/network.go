@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,7 +145,7 @@ func (n *network) files() []proxy.File {
 	}
 	var out []proxy.File
 	for _, f := range n.gateway.Files {
-		if f.Path != bundlePath {
+		if path.Dir(f.Path) != path.Dir(bundlePath) { // that and the same for Java
 			out = append(out, f)
 		}
 	}

@@ -105,6 +105,21 @@ func systemAuthorities() ([]byte, error) {
 	return fromDirectories(directories), nil
 }
 
+// coverBundles puts the authorities that commands trust in the place of the system's, for programs that read only these: wget, and
+// libraries of TLS without a variable for it. What commands could have put there, or cannot see, is left alone.
+func (g *Gateway) coverBundles(all []byte) {
+	for _, file := range bundles {
+		path, err := filepath.EvalSymlinks(file)
+		if err != nil || g.hasFile(path) {
+			continue
+		}
+		info, err := os.Lstat(path)
+		if access, _ := g.plan.Access(path); err == nil && info.Mode().IsRegular() && access == policy.ReadOnly {
+			g.Files = append(g.Files, File{Path: path, Data: all, Mode: 0o444})
+		}
+	}
+}
+
 // fromDirectories skips what cannot be read, as TLS libraries do.
 func fromDirectories(dirs []string) (out []byte) {
 	for _, dir := range dirs {

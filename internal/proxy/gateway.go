@@ -17,7 +17,8 @@ type Options struct {
 	Addr     string               // HOST:PORT at which commands reach the proxy
 	Bundle   string               // path inside for the authorities to trust, when TLS is inspected
 	HostEnv  []string             // "K=V", the source of secrets
-	Redacts  bool                 // the host's files are at their paths inside, so that configuration files can be shown without their credentials
+	Redacts  bool                 // the host's home is at its path inside, so that configuration files can be shown without their credentials
+	HostRoot bool                 // the host's system is, too, so that its authorities can be replaced
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -77,7 +78,7 @@ func (g *Gateway) open(found []held, o Options) error {
 	if err != nil {
 		return err
 	}
-	var bundle string
+	var bundle, store string
 	var roots []byte
 	if ca != nil {
 		trusted, own, err := authorities(o.HostEnv)
@@ -85,7 +86,12 @@ func (g *Gateway) open(found []held, o Options) error {
 			return err
 		}
 		bundle, roots = o.Bundle, own
-		g.Files = append(g.Files, File{Path: bundle, Data: slices.Concat(trusted, own, ca.Cert), Mode: 0o444})
+		all := slices.Concat(trusted, own, ca.Cert)
+		store = strings.TrimSuffix(bundle, ".pem") + ".jks"
+		g.Files = append(g.Files, File{Path: bundle, Data: all, Mode: 0o444}, File{Path: store, Data: egress.KeyStore(all), Mode: 0o444})
+		if o.HostRoot {
+			g.coverBundles(all)
+		}
 	}
 	options := egress.Options{CA: ca, Roots: roots, Upstream: g.plan.Upstream(), Token: o.Token, Resolver: o.Resolver}
 	if options.Rules, err = hosts.Compile(g.plan.HostRules()); err != nil {
@@ -100,7 +106,7 @@ func (g *Gateway) open(found []held, o Options) error {
 	if g.proxy, err = egress.New(options); err != nil {
 		return err
 	}
-	g.Env = append(egress.Environ(o.Addr, o.Token, bundle), g.Env...)
+	g.Env = append(egress.Environ(o.Addr, o.Token, bundle, store), g.Env...)
 	return nil
 }
 

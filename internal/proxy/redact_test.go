@@ -24,12 +24,12 @@ func openRedacted(t *testing.T, text string, env []string, o Options, hosts ...s
 		Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: []string{"npm.example.com"}, CA: policy.EphemeralCA}, Env: env,
 		Redacted: []policy.Redacted{{Path: path, Name: "~/.npmrc", Format: redact.Npm, Hosts: hosts}},
 	}
-	o.Bundle, o.HostEnv = "/bundle", env
+	o.Bundle, o.HostEnv = "/bundle.pem", env
 	g, err := Open(t.Context(), plan, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Files = slices.DeleteFunc(g.Files, func(f File) bool { return f.Path == "/bundle" })
+	g.Files = slices.DeleteFunc(g.Files, func(f File) bool { return strings.HasPrefix(f.Path, "/bundle") })
 	return g
 }
 

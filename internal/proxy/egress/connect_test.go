@@ -436,7 +436,7 @@ func Test_Curl_Uses_The_Proxy(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), curl, append([]string{"--silent", "--show-error", "--max-time", "20"}, row.args...)...)
-			cmd.Env = append(Environ(b.addr, "right", ""), "LC_ALL=C.UTF-8")
+			cmd.Env = append(Environ(b.addr, "right", "", ""), "LC_ALL=C.UTF-8")
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), row.want) {
 				t.Fatalf("%q %v, want %q", out, err, row.want)

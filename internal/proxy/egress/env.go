@@ -8,13 +8,14 @@ import (
 // Environ returns the variables, as "K=V", that lead programs to the proxy at addr
 // ("127.0.0.1:3128", as seen inside). token is that of [Options], empty for none. caFile
 // is a bundle inside that holds the system's authorities and the policy's CA, since most
-// of the variables replace the system's; empty when nothing is inspected.
+// of the variables replace the system's; empty when nothing is inspected. keyStore is the same as a [KeyStore], for Java; empty
+// without one.
 //
 // ALL_PROXY names the HTTP side of the proxy: Python's httpx refuses to start when it
 // finds a SOCKS proxy there and no SOCKS library. Java does not authenticate to a proxy
 // by itself and so works without a token only. A program that ignores these variables
 // reaches no network.
-func Environ(addr, token, caFile string) []string {
+func Environ(addr, token, caFile, keyStore string) []string {
 	u := url.URL{Scheme: "http", Host: addr}
 	if token != "" {
 		u.User = url.UserPassword("sandbox", token)
@@ -33,8 +34,12 @@ func Environ(addr, token, caFile string) []string {
 		"GIT_SSH_COMMAND=ssh -o ProxyCommand='agent-sandbox connect %h %p'",
 	}
 	if host, port, err := net.SplitHostPort(addr); err == nil {
-		env = append(env, "JAVA_TOOL_OPTIONS=-Dhttp.proxyHost="+host+" -Dhttp.proxyPort="+port+
-			" -Dhttps.proxyHost="+host+" -Dhttps.proxyPort="+port+" -Dhttp.nonProxyHosts=localhost|127.*|[::1]")
+		java := "JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port +
+			" -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port + " -Dhttp.nonProxyHosts=localhost|127.*|[::1]"
+		if keyStore != "" {
+			java += " -Djavax.net.ssl.trustStore=" + keyStore + " -Djavax.net.ssl.trustStoreType=JKS -Djavax.net.ssl.trustStorePassword=" + storePassword
+		}
+		env = append(env, java)
 	}
 	if caFile != "" {
 		for _, name := range []string{

@@ -11,7 +11,7 @@ func Test_Environ_Names_The_Proxy(t *testing.T) {
 	t.Parallel()
 	const token = "a/b:c@d"
 	env := map[string]string{}
-	for _, kv := range Environ("127.0.0.1:3128", token, "/run/ca.pem") {
+	for _, kv := range Environ("127.0.0.1:3128", token, "/run/ca.pem", "/run/ca.jks") {
 		k, v, ok := strings.Cut(kv, "=")
 		if _, twice := env[k]; !ok || twice || strings.ContainsAny(kv, "\n\x00") {
 			t.Fatalf("%q", kv)
@@ -28,10 +28,11 @@ func Test_Environ_Names_The_Proxy(t *testing.T) {
 		}
 	}
 	if env["NODE_USE_ENV_PROXY"] != "1" || env["NO_PROXY"] != "localhost,127.0.0.1,::1" || env["SSL_CERT_FILE"] != "/run/ca.pem" ||
-		!strings.Contains(env["JAVA_TOOL_OPTIONS"], "-Dhttps.proxyPort=3128") || strings.Contains(env["JAVA_TOOL_OPTIONS"], token) {
+		!strings.Contains(env["JAVA_TOOL_OPTIONS"], "-Dhttps.proxyPort=3128") || strings.Contains(env["JAVA_TOOL_OPTIONS"], token) ||
+		!strings.Contains(env["JAVA_TOOL_OPTIONS"], "-Djavax.net.ssl.trustStore=/run/ca.jks ") {
 		t.Fatalf("%v", env)
 	}
-	plain := Environ("127.0.0.1:3128", "", "")
+	plain := Environ("127.0.0.1:3128", "", "", "")
 	if !slices.Contains(plain, "HTTPS_PROXY=http://127.0.0.1:3128") || slices.ContainsFunc(plain, func(s string) bool { return strings.HasPrefix(s, "SSL_CERT") }) {
 		t.Fatalf("%v", plain)
 	}
