@@ -34,6 +34,7 @@ type process struct {
 	staged   *staged  // nil: not on a stage
 	socket   *os.File // the command inherits it; nil: none
 	status   *status
+	confined *confined // nil: the thread that starts bubblewrap has the guard's program
 	command  *exec.Cmd
 	null     *os.File      // open until bubblewrap has inherited it
 	terminal bool          // the command shares the caller's terminal, session and process group
@@ -64,6 +65,7 @@ func (p *process) abandon() {
 	_, _ = p.null.Close(), unix.Close(p.launched)
 	p.mounts.close()
 	p.status.close()
+	p.confined.close()
 	close(p.ended)
 }
 
@@ -88,7 +90,11 @@ func (p *process) started(ctx context.Context, c *exec.Cmd) {
 // of them: waking another one would cost a start some 100 µs.
 func (p *process) watch(l *guard.Listener) {
 	g := p.guard
-	g.Serve(l, guard.Event{FD: p.launched, Ready: func() bool {
+	var events []guard.Event
+	if p.confined != nil { // before the others: the listener comes before what bubblewrap reports of the command
+		events = append(events, guard.Event{FD: p.confined.host, Ready: func() bool { p.confined.receive(g); return false }})
+	}
+	g.Serve(l, append(events, guard.Event{FD: p.launched, Ready: func() bool {
 		<-p.settled // orders the writes of the starting thread before this
 		if p.command == nil {
 			g.End() // bubblewrap could not be started
@@ -97,9 +103,11 @@ func (p *process) watch(l *guard.Listener) {
 		g.Add(guard.Event{FD: int(p.status.read.Fd()), Ready: p.status.receive})
 		g.Add(guard.Event{FD: p.bwrapFD, Ready: func() bool { g.End(); return false }})
 		return false
-	}})
+	}})...)
 	if p.command == nil {
-		_ = l.Close()
+		if l != nil {
+			_ = l.Close()
+		}
 		close(p.reaped)
 		return
 	}
@@ -176,6 +184,8 @@ func (p *process) finish() {
 	err := errors.Join(p.limits.Close(), p.staged.leave())
 	built, code := p.status.isBuilt(), p.status.code
 	p.status.close()
+	unconfined := p.confined.failure(p.name)
+	p.confined.close()
 	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)
 	changed := p.mounts.hasChanged()
 	p.mounts.close()
@@ -195,6 +205,8 @@ func (p *process) finish() {
 		p.err = errors.Join(p.err, p.offline)
 	}
 	switch {
+	case p.status.known && unconfined != nil && !p.killed:
+		p.err = errors.Join(p.err, unconfined)
 	case p.status.known:
 		p.exit = sandbox.Exit{Code: code, Reason: p.reason}
 		if code > 128 && code <= 128+64 {

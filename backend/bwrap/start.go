@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/confine"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
@@ -87,21 +88,34 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
-	o := guard.Options{Rules: rules, Standing: p.isBuilt, Appeared: p.appeared, Refused: p.reporter.Refused}
+	confines := canConfine(plan)
+	o := guard.Options{Rules: rules, Appeared: p.appeared, Refused: p.reporter.Refused}
 	if plan.Userns {
 		o.First = p.first
 	}
+	if !confines {
+		o.Standing = p.isBuilt
+	}
 	p.guard = guard.New(o)
 	on.watch(p.guard)
-	if err := p.start(ctx, plan, cmd, stdio); err != nil {
+	asks, err := p.guard.Program()
+	if err == nil && confines {
+		p.confined, err = newConfined(asks)
+	}
+	if err != nil {
+		p.network.close()
+		return nil, errors.Join(err, p.limits.Close())
+	}
+	if err := p.start(ctx, plan, cmd, stdio, asks); err != nil {
+		p.confined.close()
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
 	return p, nil
 }
 
-// start forks bubblewrap from a thread that carries the guard's program.
-func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio) error {
+// start forks bubblewrap. asks is the guard's program.
+func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio, asks seccomp.Program) error {
 	i := p.instance
 	filter, send, err := blockingPipe()
 	if err != nil {
@@ -152,8 +166,12 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return sandbox.Errorf(sandbox.Invalid, "limits.pids of %d is too few to prepare the network or the terminal inside", n).
 			WithHint("at least %d", guestThreads)
 	}
-	c.Args = append(c.Args, line...)
 	c.ExtraFiles = append(c.ExtraFiles, p.network.inherited()...)
+	if p.confined != nil {
+		line = confine.Line(first+len(c.ExtraFiles), lookup(c.Env, "PATH"), line)
+		c.ExtraFiles = append(c.ExtraFiles, p.confined.guest)
+	}
+	c.Args = append(c.Args, line...)
 	if p.terminal {
 		ignoreJobSignals(c)
 	}
@@ -168,7 +186,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	p.mounts = openMountTable()
-	if err := p.fork(ctx, c, func() error { return sendFilter(send, plan) }); err != nil {
+	if err := p.fork(ctx, c, asks, func() error { return sendFilter(send, plan) }); err != nil {
 		i.remove(p)
 		p.abandon()
 		return startError(err)
@@ -213,14 +231,10 @@ func sendFilter(pipe *os.File, plan *policy.Plan) error {
 	return errors.Join(err, pipe.Close())
 }
 
-// fork starts c on a thread of its own, which has the guard's seccomp program. The thread lives until c
+// fork starts c on a thread of its own, which has the guard's seccomp program asks unless the guest installs it. The thread lives until c
 // has been waited for: the kernel kills bubblewrap with the thread that has started it (PR_SET_PDEATHSIG in prctl(2)).
 // Meanwhile it calls prepare, which makes what bubblewrap needs later.
-func (p *process) fork(ctx context.Context, c *exec.Cmd, prepare func() error) error {
-	program, err := p.guard.Program()
-	if err != nil {
-		return err
-	}
+func (p *process) fork(ctx context.Context, c *exec.Cmd, asks seccomp.Program, prepare func() error) error {
 	// Descriptors above 2 that this process has inherited must not leak inside.
 	if err := session.CloseOnExec(); err != nil {
 		return err
@@ -229,16 +243,21 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd, prepare func() error) e
 	go func() {
 		// Never unlocked: the thread ends here, with its filter.
 		runtime.LockOSThread()
-		l, err := guard.Listen(program)
+		var l *guard.Listener
+		var err error
+		if p.confined == nil {
+			l, err = guard.Listen(asks)
+		}
 		if err != nil {
 			started <- sandbox.Errorf(sandbox.Unavailable, "the guard cannot be installed: %w", err).
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		// From here on the guard also receives this thread's own calls, such as the execution of bubblewrap.
+		// With a listener the guard now also receives this thread's own calls, such as the execution of bubblewrap.
 		go p.watch(l)
 		err = c.Start()
 		p.status.closeChildEnds()
+		p.confined.closeGuest()
 		if err == nil {
 			p.started(ctx, c)
 		}
@@ -254,7 +273,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd, prepare func() error) e
 		}
 	}()
 	unprepared := prepare()
-	err = <-started
+	err := <-started
 	if err == nil && unprepared != nil {
 		p.fail(sandbox.Errorf(sandbox.Unavailable, "the system call filter: %w", unprepared))
 		p.kill()

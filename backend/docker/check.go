@@ -9,6 +9,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/landlock"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -50,6 +51,7 @@ func findings(info system.Info) []sandbox.Finding {
 		enforced("container engine", info.ServerVersion+", "+info.OperatingSystem),
 		calls,
 		enforced("filesystem", "bind mounts of what the policy shows"),
+		secondLine(info),
 		enforced("network", "a network namespace with loopback alone, and the allow-list outside"),
 		has("limits.memory", info.MemoryLimit && info.SwapLimit, "memory cgroup with swap accounting", "boot with swapaccount=1"),
 		has("limits.cpu", info.CPUCfsQuota, "cpu cgroup with quotas", "use a kernel with CONFIG_CFS_BANDWIDTH"),
@@ -61,6 +63,19 @@ func findings(info system.Info) []sandbox.Finding {
 		{Rule: "userns", State: sandbox.Impossible, Detail: "containers make no user namespaces", Fix: "use the bwrap backend"},
 		{Rule: "stages", State: sandbox.Impossible, Detail: "a container works on the workspace itself", Fix: "use the bwrap backend"},
 	}
+}
+
+// secondLine reports whether commands are in a Landlock domain. The supervisor decides that where the containers are.
+func secondLine(info system.Info) sandbox.Finding {
+	f := sandbox.Finding{Rule: "second line behind the guard", State: sandbox.Enforced, Detail: "Landlock: commands can make no directory entry themselves"}
+	switch {
+	case !landlock.IsOwnKernel(info.KernelVersion):
+		f.State, f.Detail = sandbox.Emulated, "Landlock, if the kernel of the engine's host ("+info.KernelVersion+") offers it: Linux 5.13 or newer"
+	case landlock.Version() == 0:
+		f.State, f.Detail = sandbox.Impossible, "the kernel offers no Landlock, so a call that got past the guard would make its entry"
+		f.Fix = "Linux 5.13 or newer with landlock in lsm= of its command line"
+	}
+	return f
 }
 
 // imageFinding reports whether the default image exists. Without it a spec must name another one.

@@ -11,7 +11,12 @@ program=internal/guest/program
 new=$(mktemp -d "$program/.new-XXXXXX")
 trap 'rm -rf "$new"' EXIT
 
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$new/sandbox-guest" ./cmd/sandbox-guest
+# Where package confine has an entry of its own, the guest begins there.
+entry=
+if [[ $(go env GOOS)/$(go env GOARCH) = linux/amd64 ]]; then
+  entry="-E $(go list -m)/internal/guest/confine.Entry"
+fi
+CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $entry" -o "$new/sandbox-guest" ./cmd/sandbox-guest
 sum=$(sha256sum <"$new/sandbox-guest" 2>/dev/null || shasum -a 256 <"$new/sandbox-guest")
 name=guest-${sum:0:16}.gz
 gzip -9 -n <"$new/sandbox-guest" >"$new/$name"

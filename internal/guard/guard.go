@@ -78,7 +78,7 @@ func (g *Guard) Watch(at func(dir string) string) {
 }
 
 // Serve answers the calls that the listener receives until an event calls [Guard.End]. Events may
-// add further events.
+// add further events. With a nil listener an event calls [Guard.Listen].
 func (g *Guard) Serve(l *Listener, events ...Event) {
 	g.listener, g.events = l, events
 	runtime.LockOSThread() // never unlocked: the thread has an umask of its own, and ends with the goroutine
@@ -88,13 +88,12 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 		g.view = newView(g.o.First, g.rules)
 	}
 	var fds []unix.PollFd
-	asked := int32(l.file.Fd())
 	for !g.ended {
 		g.retry()
 		if g.sweep.isDue() { // also while calls keep coming
 			g.inspect()
 		}
-		fds = append(fds[:0], unix.PollFd{Fd: asked, Events: unix.POLLIN})
+		fds = append(fds[:0], unix.PollFd{Fd: g.listener.poll(), Events: unix.POLLIN})
 		for _, e := range g.events {
 			fds = append(fds, unix.PollFd{Fd: int32(e.FD), Events: unix.POLLIN})
 		}
@@ -108,11 +107,11 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 			continue // the names are due, or a call that waits
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
-			if n, ok, err := l.receiveReady(); err == nil && ok {
+			if n, ok, err := g.listener.receiveReady(); err == nil && ok {
 				g.answer(n)
 			}
 		} else if fds[0].Revents != 0 {
-			asked = -1 // no process is left that could make a call
+			g.listener.deserted = true
 		}
 		for i := range fds[1:] {
 			if fds[i+1].Revents != 0 && !g.events[i].Ready() {
@@ -124,6 +123,9 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 
 // Add watches one more descriptor. It is for events to call.
 func (g *Guard) Add(e Event) { g.events = append(g.events, e) }
+
+// Listen answers the calls that l receives, for a guard that has no listener yet. It is for events to call.
+func (g *Guard) Listen(l *Listener) { g.listener = l }
 
 // End ends Serve. It is for events to call.
 func (g *Guard) End() { g.ended = true }
@@ -138,7 +140,9 @@ func (g *Guard) Close() {
 	g.callers.close()
 	g.view.close()
 	g.statuses.close()
-	_ = g.listener.Close() // last: connects under way answer through it
+	if g.listener != nil {
+		_ = g.listener.Close() // last: connects under way answer through it
+	}
 }
 
 // wait is the time-out for poll(2).

@@ -35,7 +35,17 @@ const syncWakeUp = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6
 
 // Listener receives the system calls that a program reports
 // (seccomp_unotify(2)).
-type Listener struct{ file *os.File }
+type Listener struct {
+	file     *os.File
+	deserted bool // no process is left that could make a call
+}
+
+// NewListener returns the listener with a descriptor that another process has sent, and owns it.
+func NewListener(fd int) *Listener {
+	// Best effort: it only saves a migration between processors.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, syncWakeUp)
+	return &Listener{file: os.NewFile(uintptr(fd), "seccomp listener")}
+}
 
 // Listen installs program on the calling OS thread and on what it starts. The
 // goroutine must be locked to its thread and never unlocked, so that the thread,
@@ -51,10 +61,15 @@ func listen(install func(flags uintptr) (int, error)) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{os.NewFile(uintptr(fd), "seccomp listener")}
-	// Best effort: it only saves a migration between processors.
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, syncWakeUp)
-	return l, nil
+	return NewListener(fd), nil
+}
+
+// poll returns the descriptor for poll(2); -1: there is nothing to wait for. A nil listener has none.
+func (l *Listener) poll() int32 {
+	if l == nil || l.deserted {
+		return -1
+	}
+	return int32(l.file.Fd())
 }
 
 // receive waits for one notification; ok is false when its caller is gone already.

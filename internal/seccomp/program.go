@@ -26,6 +26,18 @@ func (p Program) Bytes() []byte {
 	return b
 }
 
+// Parse is the inverse of [Program.Bytes].
+func Parse(data []byte) (Program, error) {
+	if len(data) == 0 || len(data)%8 != 0 {
+		return nil, fmt.Errorf("a program of %d bytes; expected a multiple of 8", len(data))
+	}
+	p := make(Program, 0, len(data)/8)
+	for ; len(data) > 0; data = data[8:] {
+		p = append(p, unix.SockFilter{Code: binary.LittleEndian.Uint16(data), Jt: data[2], Jf: data[3], K: binary.LittleEndian.Uint32(data[4:])})
+	}
+	return p, nil
+}
+
 // Install puts the program on the calling OS thread and on what it starts, for good. It
 // sets no_new_privs (prctl(2)).
 func (p Program) Install() error {

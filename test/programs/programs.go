@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ var sources = map[string]source{
 	Hooks:            {pkg: "./cmd/agent-sandbox-hooks"},
 	Guest:            {pkg: "./cmd/sandbox-guest"},
 }
+
+// guestEntry is the first instruction of the guest, as build/scripts/guest.sh links it.
+const guestEntry = "github.com/seed434b0696/agent-sandbox/internal/guest/confine.Entry"
 
 const (
 	// unusedFor is the time after which what a checkout has built, and a program that no test asks for, are removed.
@@ -189,6 +193,9 @@ func (b *builder) program(ctx context.Context, name string, s source) (string, e
 	args := []string{}
 	if s.tags != "" {
 		args = append(args, "-tags", s.tags)
+	}
+	if name == Guest && runtime.GOARCH == "amd64" {
+		args = append(args, "-ldflags", "-s -w -E "+guestEntry)
 	}
 	if name == Guest || name == Hooks {
 		return b.build(ctx, name, name, b.top, append(args, s.pkg)...)

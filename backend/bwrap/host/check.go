@@ -42,6 +42,7 @@ func diagnose(f facts) sandbox.Report {
 		add("system call filter", true, judgeTry(tried, "seccomp, made for this architecture", "let the outer container allow seccomp(2) and prctl(2)"))
 	}
 	add("guard of missing names", true, f.judgeGuard())
+	add("second line behind the guard", false, f.judgeLandlock())
 	add("guard of sockets", true, f.judgeSockets())
 	add("network none", false, f.judgeNet())
 	add("nested user namespaces", false, f.judgeNested())
@@ -173,6 +174,14 @@ func (f facts) judgeGuard() verdict {
 		return impossible("a seccomp listener cannot be installed: "+f.listen.Error(), "let the outer container allow seccomp(2) and prctl(2)")
 	}
 	return verdict{sandbox.Emulated, "seccomp user notification, answered by agent-sandbox; a file that a race creates is found and removed", ""}
+}
+
+func (f facts) judgeLandlock() verdict {
+	if f.landlock == 0 {
+		return impossible("the kernel offers no Landlock to this process, so a call that got past the guard would make its entry",
+			"Linux 5.13 or newer with landlock in lsm= of its command line, and an outer container that allows landlock_create_ruleset(2); or decide about changes afterwards: --stage")
+	}
+	return enforced(fmt.Sprintf("Landlock, version %d: commands can make no directory entry themselves; not with --userns", f.landlock))
 }
 
 func (f facts) judgeSockets() verdict {

@@ -25,7 +25,7 @@ func goodFacts() facts {
 		tries: map[string]string{
 			tryBase: "", tryProc: "", tryNet: "", tryDisableUserns: "", tryBindFD: "", trySeccomp: "",
 		},
-		cloneSysctl: 1, maxUserns: 63000, appArmor: -1, yama: 1, tiocsti: 0,
+		cloneSysctl: 1, maxUserns: 63000, appArmor: -1, yama: 1, tiocsti: 0, landlock: 7,
 		controllers: map[string]string{"cpu": "", "memory": "", "pids": ""}, cgroups: []string{"cpu", "memory", "pids"},
 	}
 }
@@ -114,6 +114,7 @@ func Test_Diagnose_Names_The_Layer(t *testing.T) {
 		}, "guard of missing names", "this kernel has none", "Linux 5.6"},
 		{"another listener", func(f *facts) { f.listen = unix.EBUSY }, "guard of missing names", "outer sandbox already listens", "outside"},
 		{"a filter against filters", func(f *facts) { f.listen = unix.EPERM }, "guard of missing names", "cannot be installed", "seccomp(2)"},
+		{"no Landlock", func(f *facts) { f.landlock = 0 }, "second line behind the guard", "no Landlock", "--stage"},
 		{"no pidfd_getfd", func(f *facts) { f.getfd, f.release = unix.ENOSYS, "5.4.0" }, "guard of sockets", "5.4.0", "Linux 5.6"},
 		{"pidfd_getfd refused", func(f *facts) { f.getfd = unix.EPERM }, "guard of sockets", "refused", "pidfd_getfd(2)"},
 		{"yama that trusts administrators only", func(f *facts) { f.yama = 2 }, "guard of sockets", "ptrace_scope is 2", "ptrace_scope=1"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/landlock"
 	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
@@ -46,6 +47,7 @@ type facts struct {
 	notify      error             // of user notification in this kernel
 	listen      error             // of installing a listener
 	getfd       error             // of pidfd_getfd(2)
+	landlock    int               // version; 0: none
 	controllers map[string]string // see limits.Probe
 	cgroups     []string          // see limits.Probe
 }
@@ -67,7 +69,7 @@ func collectFacts(ctx context.Context, bwrapPath string) facts {
 		cloneSysctl: sysctl("kernel/unprivileged_userns_clone"), maxUserns: sysctl("user/max_user_namespaces"),
 		appArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"),
 		yama:     sysctl("kernel/yama/ptrace_scope"), tiocsti: sysctl("dev/tty/legacy_tiocsti"),
-		userns: tryUserns(ctx), notify: guard.Available(), listen: tryListen(), getfd: tryGetfd(),
+		userns: tryUserns(ctx), notify: guard.Available(), listen: tryListen(), getfd: tryGetfd(), landlock: landlock.Version(),
 	}
 	status, _ := os.ReadFile("/proc/self/status")
 	f.readStatus(string(status))

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/landlock"
 	"github.com/seed434b0696/agent-sandbox/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -83,7 +84,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	}
 	_ = rlimit.SuppressCore(0)
 	ready := make(chan error)
-	go g.carry(denied, asks, ready)
+	go g.carry(denied, asks, !deny.Userns && landlock.Version() > 0, ready)
 	if err := <-ready; err != nil {
 		_ = unix.Close(g.stop)
 		_ = unix.Close(g.look)
@@ -99,10 +100,17 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	return func(ctx context.Context, a *asked) { s.tell(ctx, g, a) }, nil
 }
 
-// carry runs the thread that has the programs. It ends with this process.
-func (g *guarding) carry(denied, asks seccomp.Program, ready chan<- error) {
+// carry runs the thread that has the programs, and with domain is in a Landlock domain in which no entry can be made: the guard
+// makes them outside of it. It ends with this process.
+func (g *guarding) carry(denied, asks seccomp.Program, domain bool, ready chan<- error) {
 	runtime.LockOSThread() // never unlocked
-	err := denied.Install()
+	var err error
+	if domain {
+		err = landlock.DenyEntries()
+	}
+	if err == nil {
+		err = denied.Install()
+	}
 	var l *guard.Listener
 	if err == nil {
 		l, err = guard.Listen(asks)

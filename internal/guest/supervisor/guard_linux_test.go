@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -22,6 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/landlock"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
@@ -376,6 +378,54 @@ func Test_A_Race_Against_The_Guard_Inside_Is_Lost(t *testing.T) {
 			t.Error("the host has .husky")
 		}
 	})
+}
+
+func Test_Commands_In_A_Container_Are_In_A_Landlock_Domain(t *testing.T) {
+	if landlock.Version() == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+	for _, w := range allWalls()[1:] {
+		t.Run(w.name, func(t *testing.T) {
+			var name string
+			start := w.command
+			w.command = func(t *testing.T, uid int, ws string) *exec.Cmd {
+				t.Helper()
+				cmd := start(t, uid, ws)
+				name = cmd.Args[slices.Index(cmd.Args, "--name")+1]
+				return cmd
+			}
+			c := newCage(t, w)
+			if exit, out := c.run(t, "true"); exit.Code != 0 {
+				t.Fatalf("%+v %s", exit, out)
+			}
+			// The engine starts a process that is in no domain. No process in one may look into it (landlock(7)).
+			user := strconv.Itoa(w.uid)
+			other := exec.CommandContext(t.Context(), "docker", "exec", "-i", "--user", user, name, "sh", "-c", "echo $$; exec cat")
+			in, err := other.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := other.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = in.Close(); _ = other.Wait() }()
+			pid, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			look := "head -c 1 /proc/" + strings.TrimSpace(pid) + "/environ >/dev/null && echo seen"
+			if exit, out := c.run(t, "sh", "-c", look); exit.Code == 0 || !strings.Contains(out, "Permission denied") {
+				t.Errorf("a command: %+v %s", exit, out)
+			}
+			if out, err := exec.CommandContext(t.Context(), "docker", "exec", "--user", user, name, "sh", "-c", look).CombinedOutput(); err != nil || string(out) != "seen\n" {
+				t.Errorf("a process outside of the domain: %v %s", err, out)
+			}
+		})
+	}
 }
 
 func Test_A_Guard_That_Cannot_Be_Installed_Lets_Nothing_Start(t *testing.T) {

@@ -163,6 +163,13 @@ func syscalls() []escape {
 			ID: "C18.15", Name: "no lease on a file makes the host wait",
 			Go: []string{"lease", "{home}/.bashrc", "{home}/.profile", "{work}/src/main.go"},
 		},
+		{
+			ID: "C18.16", Name: "the sandbox's first process can neither be read nor changed, with debuggers allowed either", Flags: []string{"--debuggers"},
+			Sh: `for f in environ maps auxv; do head -c 1 /proc/1/$f >/dev/null 2>&1 && echo OPEN read /proc/1/$f; done
+				(: >>/proc/1/mem) 2>/dev/null && echo OPEN open /proc/1/mem
+				ls /proc/1/root/ >/dev/null 2>&1 && echo OPEN its root; ls /proc/1/fd/ >/dev/null 2>&1 && echo OPEN its descriptors; true`,
+			Control: control{Root: true},
+		},
 	}
 }
 
