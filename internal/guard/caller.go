@@ -170,6 +170,15 @@ type callers struct {
 	capabilities func() ([2]unix.CapUserData, error)
 	// separate: the threads have an umask of their own.
 	separate bool
+	// lasting: the thread that calls run is locked, and has the rights of the last caller until restore or another call.
+	lasting bool
+	acting  *acting // nil: the thread has its own rights
+}
+
+// acting are the rights that a thread has taken.
+type acting struct {
+	c, own credentials
+	before [2]unix.CapUserData
 }
 
 // caller is a thread with the credentials of some commands.
@@ -218,11 +227,13 @@ func (s *callers) run(c credentials, f func() error) error {
 	c.caps &= own.caps
 	c.umask = own.umask // f takes account of it
 	if c == own {
+		s.restore()
 		return f()
 	}
 	if c.groups == own.groups {
 		return s.actAs(c, own, f)
 	}
+	s.restore()
 	thread := s.threads[c]
 	if thread == nil {
 		if len(s.threads) >= maxCallers {
@@ -240,34 +251,51 @@ func (s *callers) run(c credentials, f func() error) error {
 
 // actAs calls f with the credentials c on the calling thread, whose own are own and whose groups are those of c.
 func (s *callers) actAs(c, own credentials, f func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if s.acting != nil && s.acting.c == c {
+		return f()
+	}
+	s.restore()
+	if !s.lasting {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer s.restore()
+	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	before, err := s.capabilities()
 	if err != nil {
 		return unix.EACCES
 	}
+	s.acting = &acting{c, own, before}
 	during := before
-	moved := c.uid != own.uid || c.gid != own.gid
 	for i := range during {
 		during[i].Effective = uint32(c.caps>>(32*i))&before[i].Permitted | uint32(uint64(inspect)>>(32*i))&before[i].Effective
 	}
-	defer func() {
-		if moved {
-			_ = setFileSystemIDs(own.uid, own.gid) // they were these
-		}
-		_ = unix.Capset(&header, &before[0]) // what was permitted is permitted still
-	}()
 	// The kernel takes capabilities from who stops being root for files, so they come last.
-	if moved {
+	if c.uid != own.uid || c.gid != own.gid {
 		if err := setFileSystemIDs(c.uid, c.gid); err != nil {
+			s.restore()
 			return err
 		}
 	}
 	if err := unix.Capset(&header, &during[0]); err != nil {
+		s.restore()
 		return unix.EACCES
 	}
 	return f()
+}
+
+// restore gives the calling thread, which calls run, its own rights again.
+func (s *callers) restore() {
+	was := s.acting
+	if was == nil {
+		return
+	}
+	s.acting = nil
+	if was.c.uid != was.own.uid || was.c.gid != was.own.gid {
+		_ = setFileSystemIDs(was.own.uid, was.own.gid) // they were these
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	_ = unix.Capset(&header, &was.before[0]) // what was permitted is permitted still
 }
 
 // setFileSystemIDs sets those of the calling thread. setfsuid(2) reports no errors, but the ID that was.

@@ -18,11 +18,12 @@ const (
 	opSockName                // asks for the address of a socket
 	opPeerName                // and for that of the other end
 	opExec                    // executes a program
+	opUmask                   // sets the umask
 )
 
 func (o entryOp) String() string {
 	return [...]string{
-		"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "name", "name", "execute",
+		"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "name", "name", "execute", "mask",
 	}[o]
 }
 
@@ -82,6 +83,8 @@ func entryCallAt(nr int32) (entryCall, bool) {
 		return entryCall{op: opPeerName}, true
 	case unix.SYS_EXECVE, unix.SYS_EXECVEAT:
 		return entryCall{op: opExec}, true
+	case unix.SYS_UMASK:
+		return entryCall{op: opUmask}, true
 	}
 	return entryCall{}, false
 }

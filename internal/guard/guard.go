@@ -27,6 +27,8 @@ type Guard struct {
 	bound     boundNames     // paths of sockets; used by Serve alone
 	postponed postponed      // calls that wait for a lock; used by Serve alone
 	statuses  statusFile     // of the last target; used by Serve alone
+	threads   threads        // whose credentials are known; used by Serve alone
+	own       int            // the directory of this process's descriptors in proc(5)
 	fifos     fifos          // that targets wait to open
 	ownFS     bool           // threads that perform calls have an umask of their own
 	umask     uint32         // of this process, when they have not
@@ -87,10 +89,17 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	if g.o.First != nil {
 		g.view = newView(g.o.First, g.rules)
 	}
+	g.threads.never, g.threads.roots = g.o.First != nil, g.o.First == nil && !g.o.Rules.Inside
+	if fd, err := unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		g.own = fd
+	}
+	g.callers.lasting = true
+	defer g.callers.restore()
 	var fds []unix.PollFd
 	for !g.ended {
 		g.retry()
 		if g.sweep.isDue() { // also while calls keep coming
+			g.callers.restore()
 			g.inspect()
 		}
 		fds = append(fds[:0], unix.PollFd{Fd: g.listener.poll(), Events: unix.POLLIN})
@@ -114,7 +123,11 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 			g.listener.deserted = true
 		}
 		for i := range fds[1:] {
-			if fds[i+1].Revents != 0 && !g.events[i].Ready() {
+			if fds[i+1].Revents == 0 {
+				continue
+			}
+			g.callers.restore()
+			if !g.events[i].Ready() {
 				g.events[i].FD = -1
 			}
 		}
@@ -140,6 +153,11 @@ func (g *Guard) Close() {
 	g.callers.close()
 	g.view.close()
 	g.statuses.close()
+	g.threads.close()
+	if g.own > 0 {
+		_ = unix.Close(g.own)
+		g.own = 0
+	}
 	if g.listener != nil {
 		_ = g.listener.Close() // last: connects under way answer through it
 	}
@@ -177,12 +195,17 @@ func (g *Guard) answer(n notification) {
 		g.listener.refuse(n.id, unix.ENOSYS)
 		return
 	}
-	t := target{tid: int(n.pid), view: g.view}
-	if call.op == opExec {
+	t := target{tid: int(n.pid), view: g.view, threads: &g.threads, own: g.own}
+	g.threads.umasks.returned(t.tid)
+	if call.op == opUmask {
+		g.threads.umasks.report(t.tid, uint32(n.args[0]))
+	}
+	if call.op == opUmask || call.op == opExec {
 		g.listener.proceed(n.id)
 		return
 	}
 	if call.op == opConnect {
+		t.threads = nil // they are Serve's
 		g.calls.Go(func() { g.connect(n, t) })
 		return
 	}
@@ -190,6 +213,7 @@ func (g *Guard) answer(n notification) {
 	var err error
 	switch call.op {
 	case opBind:
+		g.callers.restore()
 		err = g.bind(n, t)
 	case opSockName:
 		err = g.name(n, t, unix.Getsockname)
@@ -210,6 +234,7 @@ func (g *Guard) answer(n notification) {
 	case err == nil && !g.listener.valid(n.id):
 	case err == nil && seen.changed():
 		// An honest program does not change a path during its own system call.
+		g.callers.restore()
 		g.o.Refused(Refusal{Kind: RefusedPath, Op: call.op.String(), Target: "a path that changes while it is checked"})
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
@@ -235,11 +260,12 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	case call.how:
 		return unix.ENOSYS // its flags are in memory, where they can change
 	case call.op == opOpen && !how.creates():
+		g.callers.restore()
 		return g.observeOpen(n, t.target, call, how)
 	case call.op == opOpen && how&unix.O_DIRECTORY != 0:
 		return unix.EINVAL
 	}
-	c, err := t.credentials(&g.statuses)
+	c, err := g.threads.credentials(&t.target, &g.statuses, g.callers.restore)
 	if err != nil {
 		return err
 	}
@@ -248,6 +274,9 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 
 // report reports the refusals of the call that was decided about.
 func (g *Guard) report() {
+	if len(g.refusals) > 0 {
+		g.callers.restore()
+	}
 	for _, r := range g.refusals {
 		g.o.Refused(r)
 	}
@@ -277,7 +306,7 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 		return err
 	}
 	defer unlock()
-	if call.op == opOpen || call.op.onlyMakes() {
+	if call.op == opOpen && how&unix.O_EXCL == 0 {
 		e.look()
 	}
 	switch {
@@ -325,8 +354,7 @@ func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
 	return performed(unix.Unlinkat(e.dir, e.component(), flags))
 }
 
-// decideEntry decides about an entry that a call would create. It has been looked at, unless a rename or a link may replace it
-// or finds it itself.
+// decideEntry decides about an entry that a call would create. An open without O_EXCL has looked at it.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
 	case e.name == "" && op == opOpen:
@@ -335,21 +363,31 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return op.exists()
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
-	case op.onlyMakes() && e.exists:
-		return op.exists() // as the kernel says, but without a second look; "mkdir -p" and "ln" try
 	case op == opOpen && e.exists:
 		return nil // nothing comes into being
+	case g.permitsNew(op, e):
+		return nil // if it exists nevertheless, the kernel says so
+	}
+	if op == opOpen || op.onlyMakes() {
+		if e.look(); e.exists { // "mkdir -p" and "ln" try
+			return op.exists()
+		}
+	}
+	return g.deny(op, e.String(), unix.EROFS)
+}
+
+// permitsNew reports whether the rules permit that e comes into being. Its name is not guarded.
+func (g *Guard) permitsNew(op entryOp, e entry) bool {
+	switch {
 	case !g.view.permits(e.dir, e.path):
-		return g.deny(op, e.String(), unix.EROFS) // no rule says what it is
+		return false // no rule says what it is
 	case g.hasLostMount(e):
-		return g.deny(op, e.String(), unix.EROFS)
+		return false
 	case (op == opSymlink || op == opLink) && g.rules.above[e.String()]:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
-		return g.deny(op, e.String(), unix.EROFS)
-	case g.makesRepo(e), g.rules.nestedRefused(e.String()):
-		return g.deny(op, e.String(), unix.EROFS)
+		return false
 	}
-	return nil
+	return !g.makesRepo(e) && !g.rules.nestedRefused(e.String())
 }
 
 func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entry) error {
@@ -462,8 +500,11 @@ func openFlags(n notification, call entryCall) openHow {
 // O_CREAT would create a file.
 func (t target) followLast(e entry) (entry, error) {
 	for range maxLinks {
-		if e.name == "" || isProc(e.dir) {
+		if e.name == "" || e.proc {
 			return e, nil // entries of /proc exist already
+		}
+		if e.look(); e.kind != unix.S_IFLNK {
+			return e, nil // this is the place
 		}
 		text, err := readlinkat(e.dir, e.name)
 		if err != nil {

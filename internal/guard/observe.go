@@ -71,7 +71,7 @@ func (g *Guard) hasLostMount(e entry) bool {
 
 // leadsToLostMount is hasLostMount for the file that a link of proc(5) to a descriptor of the target leads to.
 func (g *Guard) leadsToLostMount(t target, e entry) bool {
-	if e.name == "" || !isProc(e.dir) {
+	if e.name == "" || !e.proc {
 		return false
 	}
 	pin, err := t.magic(e)
@@ -106,7 +106,8 @@ func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 	if g.rules.guarded(e.path, e.name) != nil {
 		return // reported when it is refused
 	}
-	made := !existsAt(e.dir, e.name)
+	e.look()
+	made := !e.exists
 	switch {
 	case op == opRemove, made:
 		// The host's own permissions refuse it, too, and no policy changes that.

@@ -20,7 +20,7 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	switch {
 	case !g.listener.valid(n.id):
 		return unix.ESRCH // what was read is not the target's, or no longer wanted
-	case isProc(e.dir):
+	case e.proc:
 		return g.openProc(n, t, c, flags, e)
 	}
 	fd, err := -1, error(unix.EEXIST)
@@ -41,6 +41,12 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	case !errors.Is(err, unix.EEXIST) || flags&unix.O_EXCL != 0:
 		return errnoOf(err)
 	}
+	if e.kind == unix.S_IFREG && (!how.writes() || !g.rules.readOnly(e.String())) {
+		if fd, ok := e.openRegular(flags); ok {
+			defer unix.Close(fd)
+			return g.handOver(n, fd, flags&^unix.O_NOFOLLOW)
+		}
+	}
 	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) && e.exists { // another process has removed it since
 		e.exists = false
@@ -53,6 +59,27 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 		return errnoOf(err)
 	}
 	return g.reopen(n, t, c, flags, pin)
+}
+
+// openRegular opens e, which was a regular file when the guard looked. It fails when e is something else by now, or
+// for any other reason. A FIFO or a device that takes the place meanwhile is opened and closed again, as a command could do itself.
+func (e entry) openRegular(flags int) (fd int, ok bool) {
+	flags &^= unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	how := unix.OpenHow{
+		// Nothing blocks the guard: a file may have a lease.
+		Flags:   uint64(uint32(flags | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK)),
+		Resolve: unix.RESOLVE_NO_SYMLINKS,
+	}
+	fd, err := unix.Openat2(e.dir, e.name, &how)
+	if err != nil {
+		return -1, false
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		_ = unix.Close(fd)
+		return -1, false
+	}
+	return fd, true
 }
 
 // removeIf removes the entry if it is still the file of fd.

@@ -44,7 +44,7 @@ func (g *Guard) perform(n notification, t *reading, c credentials, call entryCal
 		return performed(unix.Symlinkat(old, e.dir, e.component()))
 	case opLink:
 		return g.performLink(n, t.target, call, old, e)
-	case opOpen, opRename, opRemove, opConnect, opBind, opSockName, opPeerName, opExec:
+	case opOpen, opRename, opRemove, opConnect, opBind, opSockName, opPeerName, opExec, opUmask:
 	}
 	return unix.EACCES // they are not performed here
 }
@@ -68,7 +68,7 @@ func (g *Guard) performLink(n notification, t target, call entryCall, path strin
 		if old, err = t.followLast(old); err != nil {
 			return err
 		}
-		if isProc(old.dir) { // a link to a descriptor, of a file that may have no name
+		if old.proc { // a link to a descriptor, of a file that may have no name
 			file, err := t.magic(old)
 			if err != nil {
 				return err

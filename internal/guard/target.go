@@ -17,8 +17,12 @@ import (
 // target is a thread inside the sandbox that waits for the guard's answer.
 // Everything read from it is hostile.
 type target struct {
-	tid  int
-	view *view
+	tid     int
+	view    *view
+	threads *threads // nil: none is known
+	known   *thread  // of threads; nil: it is not one
+	cwd     string   // of known, when its call was received
+	own     int      // the directory of this process's descriptors in proc(5); 0: not opened
 }
 
 // maxLinks is the number of symbolic links that the kernel follows (path_resolution(7)).
@@ -91,8 +95,11 @@ type entry struct {
 	path string // canonical path of the directory inside
 	name string // one component; empty when the path is "/" or ends in "." or ".."
 	tail string // "/" when slashes follow the name: it has to be a directory
-	// exists is set by look.
+	proc bool   // the directory is one of proc(5)
+
+	looked bool // these are known:
 	exists bool
+	kind   uint32 // its S_IFMT
 }
 
 func (e entry) close() {
@@ -123,9 +130,12 @@ func (t target) entry(dirfd int, path string) (entry, error) {
 
 // directory returns the path of a directory that the target has open, or of its working directory.
 func (t target) directory(dirfd int) (string, error) {
-	path, err := os.Readlink(t.proc(dirfd))
+	if t.known != nil && dirfd == unix.AT_FDCWD {
+		return t.cwd, nil
+	}
+	path, err := readlinkat(unix.AT_FDCWD, t.proc(dirfd))
 	if !errors.Is(err, unix.EACCES) || dirfd < 0 {
-		return path, errnoOf(err)
+		return path, err
 	}
 	fd, err := t.descriptor(dirfd)
 	if err != nil {
@@ -164,29 +174,46 @@ func (t target) entryIn(path string) (entry, error) {
 	if name == "." || name == ".." || name == "" {
 		dir, name = path+"/", ""
 	}
-	root, err := unix.Open(t.proc(rootLink), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return entry{dir: -1}, errnoOf(err)
-	}
-	defer unix.Close(root)
-	fd, err := t.openDir(root, dir)
+	root, closes, err := t.threads.openRoot(t)
 	if err != nil {
 		return entry{dir: -1}, err
 	}
-	canonical, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if closes {
+		defer unix.Close(root)
+	}
+	fd, proc, err := t.openDir(root, dir)
+	if err != nil {
+		return entry{dir: -1}, err
+	}
+	canonical, err := t.pathOf(fd)
 	if err != nil {
 		_ = unix.Close(fd)
-		return entry{dir: -1}, errnoOf(err)
+		return entry{dir: -1}, err
 	}
-	e := entry{dir: fd, path: canonical, name: name}
+	e := entry{dir: fd, path: canonical, name: name, proc: proc}
 	if name != "" && len(trimmed) < len(path) {
 		e.tail = "/"
 	}
 	return e, nil
 }
 
-// look looks whether the entry exists.
-func (e *entry) look() { e.exists = existsAt(e.dir, e.name) }
+// pathOf returns the path of a descriptor of this process.
+func (t target) pathOf(fd int) (string, error) {
+	if t.own > 0 {
+		return readlinkat(t.own, strconv.Itoa(fd))
+	}
+	return readlinkat(unix.AT_FDCWD, ownDescriptor(fd))
+}
+
+// look looks at the entry, once.
+func (e *entry) look() {
+	if e.looked {
+		return
+	}
+	var st unix.Stat_t
+	e.exists = unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+	e.looked, e.kind = true, st.Mode&unix.S_IFMT
+}
 
 // component returns the last component as the kernel is to see it.
 func (e entry) component() string { return e.name + e.tail }
@@ -194,23 +221,24 @@ func (e entry) component() string { return e.name + e.tail }
 // openDir opens a directory by its path below root. The kernel's own walk comes
 // first; it cannot follow magic links, nor ".." for certain while anything on the machine is renamed or mounted (EAGAIN), so
 // walk follows the path when the kernel fails. It follows /proc/self to this process, so walk follows what leads into proc, too.
-func (t target) openDir(root int, dir string) (int, error) {
+func (t target) openDir(root int, dir string) (fd int, proc bool, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	}
-	fd, err := unix.Openat2(root, dir, &how)
+	fd, err = unix.Openat2(root, dir, &how)
 	switch {
 	case err == nil && isProc(fd):
 		_ = unix.Close(fd)
-		return t.walk(root, dir)
 	case err == nil:
-		return fd, nil
+		return fd, false, nil
+	case !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EAGAIN):
+		return -1, false, errnoOf(err)
 	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EAGAIN) {
-		return t.walk(root, dir)
+	if fd, err = t.walk(root, dir); err != nil {
+		return -1, false, err
 	}
-	return -1, errnoOf(err)
+	return fd, isProc(fd), nil
 }
 
 // walk follows dir component by component.
@@ -369,8 +397,13 @@ func dup(fd int) (int, error) {
 }
 
 func readlinkat(dir int, name string) (string, error) {
-	buf := make([]byte, unix.PathMax)
+	var short [256]byte // most are
+	buf := short[:]
 	n, err := unix.Readlinkat(dir, name, buf)
+	if err == nil && n == len(buf) {
+		buf = make([]byte, unix.PathMax)
+		n, err = unix.Readlinkat(dir, name, buf)
+	}
 	if err != nil {
 		return "", errnoOf(err)
 	}

@@ -40,7 +40,8 @@ func tuning() []callRule {
 // lets everything else through, calls of other architectures too: [Deny]
 // ends those. arch is "amd64" or "arm64".
 //
-// It also reports execve, which the guard always lets through. When the guard's process is
+// It also reports umask, whose argument is a number: the guard needs to know when a umask changes. And it
+// reports execve, which the guard always lets through. When the guard's process is
 // dead, the kernel fails execve, and no new program runs: without that, a bubblewrap
 // between two of its own steps would start the command unguarded. Calls from the first 4 GiB
 // are not reported: bubblewrap lies above, as all position-independent programs do, and the
@@ -70,7 +71,7 @@ func Ask(arch string, o AskOptions) (Program, error) {
 		{calls: "creat openat2", to: toAsk},
 		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: toAsk},
 		{calls: "rename renameat renameat2", to: toAsk},
-		{calls: "connect", to: toAsk},
+		{calls: "connect umask", to: toAsk},
 		{calls: "execve execveat", check: func(p *bpfProgram) {
 			p.load(callerHigh)
 			p.equal(0, toAllow, toAsk)

@@ -304,7 +304,7 @@ func Test_The_Guest_May_Hide_Its_Memory(t *testing.T) {
 
 func Test_Guard_Program_Asks_About_New_Names(t *testing.T) {
 	always := strings.Fields(`creat openat2 mkdir mkdirat mknod mknodat symlink symlinkat
-		link linkat rename renameat renameat2 connect`)
+		link linkat rename renameat renameat2 connect umask`)
 	tests := []struct {
 		name string
 		o    AskOptions

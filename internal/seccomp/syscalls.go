@@ -136,6 +136,7 @@ var callNumbers = map[string][2]int{
 	"symlink":            {88, -1},
 	"symlinkat":          {266, 36},
 	"syslog":             {103, 116},
+	"umask":              {95, 166},
 	"umount2":            {166, 39},
 	"unlink":             {87, -1},
 	"unlinkat":           {263, 35},
