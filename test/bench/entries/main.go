@@ -1,6 +1,6 @@
 // Command entries measures what a call costs in a sandbox that makes a directory entry, which the guard makes in place of the
-// kernel, and what that means for programs that make many. The entries lie in memory: in /dev/shm outside, and in the private
-// /tmp inside. It prints Markdown tables. build/scripts/bench.sh runs it.
+// kernel, and what that means for programs that make many. The entries lie in memory, in /dev/shm outside and in the private
+// /tmp inside, or on the disk of the home. It prints Markdown tables. build/scripts/bench.sh runs it.
 package main
 
 import (
@@ -41,13 +41,14 @@ func main() {
 
 func run(ctx context.Context) error {
 	sandboxed := flag.String("command", "bin/agent-sandbox", "the command to measure")
+	programs := flag.Bool("programs", false, "measure programs only")
 	count := flag.Int("rounds", 10, "rounds that count, after one that warms up")
 	flag.Parse()
 	if *count < 1 || flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, and at least one round")
 	}
 	s, err := newScene(ctx, *sandboxed)
-	if err == nil {
+	if err == nil && !*programs {
 		err = s.reportCalls(ctx, *count)
 	}
 	if err == nil {
@@ -209,21 +210,49 @@ func (s *scene) reportCalls(ctx context.Context, count int) error {
 	return nil
 }
 
+// program is a program to measure: a script whose arguments are the directory for what it makes, and one in memory.
+type program struct{ name, script string }
+
 // reportPrograms prints the time of programs that make many files.
 func (s *scene) reportPrograms(ctx context.Context, count int) error {
-	group := rounds.Group{Title: "Programs that make many files", Warm: 1, Rounds: count}
-	for _, p := range []struct{ name, script string }{
-		{"git clone of 10,000 files", `git clone -q --no-hardlinks repository "$1/made"`},
-		{"tar -x of 10,000 files", `mkdir "$1/made"; tar -xf files.tar -C "$1/made"`},
-	} {
+	clone := program{"git clone of 10,000 files", `git clone -q --no-hardlinks repository "$1/made"`}
+	install := program{
+		fmt.Sprintf("npm ci of %d packages", packages),
+		`cp -r packages "$1/made" && cd "$1/made" && npm ci --offline --cache "$OLDPWD/npm-cache" --no-audit --no-fund --no-update-notifier --loglevel=error >&2`,
+	}
+	memory := []program{clone, {"tar -x of 10,000 files", `mkdir "$1/made"; tar -xf files.tar -C "$1/made"`}}
+	// A sandbox lets no repository come into being in the work tree.
+	disk := []program{{"git clone of 10,000 files, the repository in memory", `git clone -q --bare --no-hardlinks repository "$2/bare" && mkdir "$1/made" &&
+		export GIT_DIR="$2/bare" GIT_WORK_TREE="$1/made" && git read-tree HEAD && git checkout-index -q -a`}}
+	if _, err := exec.LookPath("npm"); err == nil {
+		if err := s.preparePackages(ctx); err != nil {
+			return err
+		}
+		memory, disk = append(memory, install), append(disk, install)
+	} else {
+		fmt.Fprintln(os.Stderr, "entries: without npm ci:", err)
+	}
+	err := s.reportIn(ctx, "Programs that make many files, in memory", memory, count, s.memory)
+	if err != nil {
+		return err
+	}
+	return s.reportIn(ctx, "The same on the disk", disk, count, func(bool) string { return s.project })
+}
+
+// reportIn prints the time of programs that make files in a directory, which depends on whether they are inside.
+func (s *scene) reportIn(ctx context.Context, title string, programs []program, count int, dir func(inside bool) string) error {
+	group := rounds.Group{Title: title, Warm: 1, Rounds: count}
+	for _, p := range programs {
 		for _, inside := range []bool{false, true} {
 			c := &rounds.Contender{
 				Name: p.name + ", outside",
 				Do: func(ctx context.Context) error {
-					_, err := s.run(ctx, inside, "bash", "-ec", p.script, "bash", s.memory(inside))
+					_, err := s.run(ctx, inside, "bash", "-ec", p.script, "bash", dir(inside), s.memory(inside))
 					return err
 				},
-				Undo: func(context.Context) error { return os.RemoveAll(s.outside + "/made") },
+				Undo: func(context.Context) error {
+					return errors.Join(os.RemoveAll(s.outside+"/made"), os.RemoveAll(s.outside+"/bare"), os.RemoveAll(s.project+"/made"))
+				},
 			}
 			if inside {
 				c.Name, c.Against = p.name+", inside", p.name+", outside"
