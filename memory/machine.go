@@ -44,6 +44,10 @@ type Options struct {
 	Now      func() time.Time
 	Seed     uint64 // of $RANDOM; 0: another one each time
 
+	// Storage holds the state of the machine between processes: New begins with what is stored, and each Run stores what it
+	// left before it returns. nil: none.
+	Storage Storage
+
 	// Commands are programs beside those of every machine; see shell.Command and its Replace.
 	Commands []shell.Command
 }
@@ -108,7 +112,7 @@ type Machine struct {
 	historyBytes int
 }
 
-// New makes a machine in microseconds. It starts no goroutine. The error is ErrInvalid.
+// New makes a machine in microseconds. It starts no goroutine. The error is ErrInvalid, or that of Options.Storage.
 func New(o Options) (*Machine, error) {
 	s, err := system.For(system.Root)
 	if err != nil {
@@ -135,7 +139,15 @@ func New(o Options) (*Machine, error) {
 			return nil, fmt.Errorf("%w command: %w", ErrInvalid, err)
 		}
 	}
-	return newMachine(o, s, sh), nil
+	m := newMachine(o, s, sh)
+	if o.Storage == nil {
+		return m, nil
+	}
+	if err := m.loadStored(); err != nil {
+		m.Close()
+		return nil, fmt.Errorf("load the stored machine: %w", err)
+	}
+	return m, nil
 }
 
 func newMachine(o Options, s *system.System, sh *shell.Shell) *Machine {
@@ -173,11 +185,25 @@ func (m *Machine) Register(commands ...shell.Command) error {
 	return nil
 }
 
-// FS returns the file system, which the caller may read and write at any time.
+// Commands returns what scripts can call, sorted by name: the builtins of the shell, which have only a name, and programs.
+func (m *Machine) Commands() []shell.Command {
+	all := m.sh.Commands()
+	for _, name := range m.sh.Builtins() {
+		if !slices.ContainsFunc(all, func(c shell.Command) bool { return c.Name == name || slices.Contains(c.Aliases, name) }) {
+			all = append(all, shell.Command{Name: name})
+		}
+	}
+	slices.SortFunc(all, func(a, b shell.Command) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// FS returns the file system, which the caller may read and write at any time: it fills a machine and takes results out
+// without a shell's quoting. The limits hold there too, but the history does not list what is done so. It is the host's way:
+// scripts and extensions have only their commands.
 func (m *Machine) FS() *vfs.FS { return m.sh.FS() }
 
 // Fork returns a machine that begins with the state of this one, in constant time; neither sees later changes of
-// the other. Background jobs and the history are not copied. The caller closes it. The error is ErrClosed.
+// the other. Background jobs, the history and the storage are not copied. The caller closes it. The error is ErrClosed.
 func (m *Machine) Fork() (*Machine, error) {
 	m.run.Lock()
 	defer m.run.Unlock()
@@ -185,7 +211,7 @@ func (m *Machine) Fork() (*Machine, error) {
 		return nil, ErrClosed
 	}
 	f := newMachine(m.options, m.system, m.sh.Fork())
-	f.begin = m.begin
+	f.begin, f.options.Storage = m.begin, nil
 	return f, nil
 }
 
@@ -261,7 +287,8 @@ func (m *Machine) remember(r Result) {
 func (r *Result) bytes() int { return len(r.Stdout) + len(r.Stderr) + len(r.Script) }
 
 // Run runs a script in the shell, with empty input. The Result describes the outcome, failures included. The
-// error is ErrClosed, or wraps that of ctx when ctx ended; in the second case there is a Result too.
+// error is ErrClosed, or wraps that of ctx when ctx ended, or is that of Options.Storage; but for ErrClosed there is a
+// Result too.
 func (m *Machine) Run(ctx context.Context, script string) (*Result, error) {
 	return m.RunStdio(ctx, script, shell.Stdio{})
 }
@@ -308,7 +335,7 @@ func (m *Machine) RunStdio(ctx context.Context, script string, stdio shell.Stdio
 		}
 		o.Ran(r)
 	}
-	return &r, err
+	return &r, errors.Join(err, m.store())
 }
 
 // errTimeout is the cause of a context that Options.Timeout has ended.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -11,7 +12,10 @@ import (
 // Snapshot is the state of a [Machine] at one moment: all files, and the shell's directory, variables, functions,
 // options and traps. It never changes, shares memory with machines and other snapshots, and is safe for
 // concurrent use.
-type Snapshot struct{ state *shell.State }
+type Snapshot struct {
+	state  *shell.State
+	system *system.System
+}
 
 // Snapshot saves the state of the machine in constant time. It waits for a Run to end. The error is ErrClosed.
 func (m *Machine) Snapshot() (*Snapshot, error) {
@@ -20,11 +24,14 @@ func (m *Machine) Snapshot() (*Snapshot, error) {
 	if m.isClosed() {
 		return nil, ErrClosed
 	}
-	return &Snapshot{m.sh.Save()}, nil
+	return m.snapshot(), nil
 }
 
+func (m *Machine) snapshot() *Snapshot { return &Snapshot{m.sh.Save(), m.system} }
+
 // Restore puts the machine back to a snapshot in constant time. Background jobs go on, on the restored files.
-// The error is ErrClosed, or ErrInvalid for a snapshot of a machine that this one was not forked from or to.
+// The error is ErrClosed, or ErrInvalid for a snapshot of a machine that this one was not forked from or to: [Load] makes a
+// machine of what such a one has saved.
 func (m *Machine) Restore(s *Snapshot) error {
 	m.run.Lock()
 	defer m.run.Unlock()

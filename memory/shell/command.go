@@ -170,6 +170,11 @@ func (s *Shell) Commands() []Command {
 	return s.m.programs.Load().list()
 }
 
+// Builtins returns the names of the shell's builtins, sorted.
+func (s *Shell) Builtins() []string {
+	return slices.Sorted(maps.Keys(s.m.lib.builtins))
+}
+
 // registry is a table of programs to be.
 type registry struct {
 	next     *programs
