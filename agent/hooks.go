@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -25,6 +23,9 @@ func (t *turn) hookRequest() *hook.Request {
 		},
 		Log: func(e hook.Entry) {
 			t.emit(event.NewNotice(event.NoticeLog, string(e.Level), e.Text))
+		},
+		Trace: func(e hook.Entry) {
+			t.emit(event.NewNotice(event.NoticeStep, string(e.Level), e.Text))
 		},
 		ChatStore: memory{t.pipeline.store.Memory(store.ChatScope(t.request.User, chat))},
 		UserStore: memory{t.pipeline.store.Memory(store.UserScope(t.request.User))},
@@ -75,7 +76,7 @@ func (t *turn) adopt(c *hook.Created) error {
 		return wanted(err)
 	}
 	for _, s := range c.MCPServers {
-		if !slices.ContainsFunc(t.assistant.Servers, func(own tool.Server) bool { return own.ID == s.ID }) {
+		if !t.hasServer(s.ID) && (s.ID != ToolServer || len(t.pipeline.functions.tools) == 0) {
 			return wanted(sandbox.Errorf(sandbox.NotFound, "the assistant %s has no MCP server %.100q", t.assistant.Name, s.ID).
 				WithHint("name it in mcp.servers of its package"))
 		}

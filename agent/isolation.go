@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
@@ -19,6 +21,15 @@ var hostFiles = []string{"bwrap", "docker"}
 
 // homeName is the directory beside the workspace in which an agent stores its sessions.
 const homeName = ".agent"
+
+// DefaultImage returns the image of containers and pods for a coding agent whose assistant names none: that which
+// 'agent-sandbox build-base' builds. It is "" for an agent that no image of this project has.
+func DefaultImage(agent string) string {
+	if agent == "claude" || agent == "codex" {
+		return "agent-sandbox-base:latest"
+	}
+	return ""
+}
 
 // maxOutput bounds what an agent prints, in bytes. It prints whole files, and those twice.
 const maxOutput = 4 << 30
@@ -38,7 +49,13 @@ func (t *turn) isolate(ctx context.Context) error {
 			WithHint("take the backend bwrap, docker or kube")
 	}
 	sb := t.assistant.Sandbox
-	spec.Workspace, spec.Image, spec.Resident = t.space.Dir, sb.Image, true
+	spec.Workspace, spec.Resident = t.space.Dir, true
+	if spec.Image = cmp.Or(sb.Image, spec.Image); spec.Image == "" && t.backend != "bwrap" {
+		if spec.Image = DefaultImage(t.executor.Name()); spec.Image == "" {
+			return sandbox.Errorf(sandbox.Invalid, "%s needs an image that has it, and none is named", t.executor.Name()).
+				WithHint(`name one in the assistant's package: "sandbox": {"image": "..."}`)
+		}
+	}
 	if t.request.Workspace != "" {
 		if !slices.Contains(hostFiles, t.backend) {
 			return sandbox.Errorf(sandbox.Unsupported, "the %s backend works on a copy, and a directory of yours would stay as it is", t.backend).
@@ -51,10 +68,12 @@ func (t *turn) isolate(ctx context.Context) error {
 	if err := t.paths(&spec); err != nil {
 		return err
 	}
+	t.report("sandbox", strings.TrimSpace("creating a sandbox, "+t.backend+" "+spec.Image))
 	box, err := sandbox.Create(ctx, driver, spec)
 	if err != nil {
 		return err
 	}
+	t.report("sandbox", "the sandbox is ready")
 	t.box = box
 	t.later(func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)

@@ -62,16 +62,27 @@ type Options struct {
 	HooksWorker []string
 
 	// Isolation chooses the sandbox of an assistant's coding agent: the driver, and a Spec without a workspace. The
-	// pipeline adds what the assistant says. nil: assistants that have a sandbox are Unsupported.
+	// pipeline adds what the assistant says. An assistant that names no image gets that of the Spec, else [DefaultImage]. nil:
+	// assistants that have a sandbox are Unsupported.
 	Isolation func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error)
 
 	// Program finds a coding agent on this host for sandboxes that show the host's files: its command line, and the
-	// directories that it needs. nil: it is looked up in the PATH of this process. Images have their own agents.
+	// directories that it needs. nil: [FindProgram]. Images have their own agents.
 	Program func(agent string) (args, dirs []string, err error)
 
 	// Allow decides whether a request may be made, before anything is done for it. Its error is returned by Run and
 	// recorded in the audit log. nil: every request may.
 	Allow func(ctx context.Context, r Request) error
+
+	// Tools are functions of the calling program that the agents and models of all assistants may call. An agent sees them as
+	// those of an MCP server with the name [ToolServer].
+	Tools []Tool
+
+	// WorkspaceRetention is the time after which CleanUp removes an unused workspace; 0: a week, negative: never.
+	WorkspaceRetention time.Duration
+
+	// CleanupSchedule says when CleanUp is due, as in cron: minute, hour, day, month, weekday. "": each day at three o'clock.
+	CleanupSchedule string
 
 	// Version is the version of the calling program, which MCP servers get. "": none.
 	Version string
@@ -90,10 +101,11 @@ type Pipeline struct {
 	program    func(agent string) (args, dirs []string, err error)
 	allow      func(ctx context.Context, r Request) error
 	agents     map[string]executor.Executor
+	functions  functions
 }
 
 // New opens a pipeline. Close it. ctx bounds the opening only. Invalid: Assistants is nil, or StateDir is not
-// absolute. Other errors are those of opening the state directory.
+// absolute, or a tool or the schedule is not valid. Other errors are those of opening the state directory.
 func New(ctx context.Context, o Options) (*Pipeline, error) {
 	p := &Pipeline{
 		assistants: o.Assistants, keys: o.Keys, isolation: o.Isolation, program: o.Program, allow: o.Allow,
@@ -109,7 +121,7 @@ func New(ctx context.Context, o Options) (*Pipeline, error) {
 		p.keys = &connector.Keys{Env: o.Env, Home: o.Home}
 	}
 	if p.program == nil {
-		p.program = lookUpProgram
+		p.program = FindProgram
 	}
 	if p.isolation == nil {
 		p.isolation = func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
@@ -122,7 +134,11 @@ func New(ctx context.Context, o Options) (*Pipeline, error) {
 			return nil, err
 		}
 	}
-	if err := p.openState(ctx, o.StateDir); err != nil {
+	if err := checkTools(o.Tools); err != nil {
+		return nil, err
+	}
+	p.functions.tools = o.Tools
+	if err := p.openState(ctx, o.StateDir, store.Options{Retention: o.WorkspaceRetention, Schedule: o.CleanupSchedule}); err != nil {
 		return nil, err
 	}
 	p.models = model.New(model.Options{Keys: p.keys, HTTP: o.HTTP})
@@ -131,14 +147,14 @@ func New(ctx context.Context, o Options) (*Pipeline, error) {
 }
 
 // openState opens the store in dir, or in a temporary directory.
-func (p *Pipeline) openState(ctx context.Context, dir string) (err error) {
+func (p *Pipeline) openState(ctx context.Context, dir string, o store.Options) (err error) {
 	if dir == "" {
 		if p.temporary, err = os.MkdirTemp("", "agent-sandbox-"); err != nil {
 			return err
 		}
 		dir = p.temporary
 	}
-	if p.store, err = store.Open(ctx, dir, store.Options{}); err != nil && p.temporary != "" {
+	if p.store, err = store.Open(ctx, dir, o); err != nil && p.temporary != "" {
 		err = errors.Join(err, os.RemoveAll(p.temporary))
 	}
 	return err
@@ -158,8 +174,8 @@ func (p *Pipeline) Close() error {
 	return errors.Join(errs...)
 }
 
-// CleanUp removes workspaces that were not used for a week, when that is due (once a day), for at most limit. What is
-// left is removed by the next call.
+// CleanUp removes workspaces that were not used for Options.WorkspaceRetention, when Options.CleanupSchedule says so, for at
+// most limit. What is left is removed by the next call.
 func (p *Pipeline) CleanUp(ctx context.Context, limit time.Duration) error {
 	_, _, err := p.store.SweepDue(ctx, limit)
 	return err
@@ -176,6 +192,7 @@ type Request struct {
 	User      string
 	Chat      string // "": a new one
 	Assistant string
+	Connector string // the ID of the connector to use instead of the assistant's, which a Create hook may still change; "": the assistant's
 	Prompt    message.Message
 	Files     []File
 	Workspace string // absolute host directory that the agent works in; "": the chat's own
@@ -188,10 +205,12 @@ type Request struct {
 // Answer is the outcome of a request.
 type Answer struct {
 	event.Response
-	Run      string                     `json:"run"`
-	Chat     string                     `json:"chat"`
-	Data     json.RawMessage            `json:"data,omitempty"`     // from the Next hook, instead of the answer
-	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // of hooks
+	Run          string                     `json:"run"`
+	Assistant    string                     `json:"assistant"`               // the one that answered
+	Chat         string                     `json:"chat"`                    // with the assistant of the request, which goes on with it
+	DelegateChat string                     `json:"delegate_chat,omitempty"` // with the one that answered; "": they are the same
+	Data         json.RawMessage            `json:"data,omitempty"`          // from the Next hook, instead of the answer
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`      // of hooks
 }
 
 // DefaultWorkspaces is the limit on a user's workspaces where the assistant sets none. Each chat with a coding agent has one,
@@ -204,15 +223,21 @@ const maxDelegations = 5
 // Run answers a request. Events go to emit, one at a time, as they come. When ctx ends the agent is interrupted, and what
 // it used until then is booked.
 //
-// An error means that the request was refused or could not start. A failure of the model or the agent is in the answer.
+// An error means that the request was refused or could not start; the answer has its run, and a workspace that was made for
+// it is removed. A failure of the model or the agent is in the answer.
 func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (Answer, error) {
 	if err := p.admit(ctx, r); err != nil {
 		return Answer{}, err
 	}
-	chat := r.Chat
+	first := ""
 	for depth := 0; ; depth++ {
-		r.Chat = chat
 		answer, next, err := p.runOnce(ctx, &r, emit)
+		answer.Assistant = r.Assistant
+		if depth == 0 {
+			first = answer.Chat
+		} else if answer.Chat != "" {
+			answer.Chat, answer.DelegateChat = first, answer.Chat
+		}
 		if err != nil || next == nil {
 			return answer, err
 		}
@@ -222,13 +247,13 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 		if r, err = delegated(r, next); err != nil {
 			return answer, err
 		}
-		chat = "" // a chat is one assistant's
+		r.Chat = "" // a chat is one assistant's
 	}
 }
 
 // delegated returns the request that a Next hook makes of r.
 func delegated(r Request, d *hook.Delegate) (Request, error) {
-	r.Assistant, r.Files, r.options = d.Agent, nil, d.Options
+	r.Assistant, r.Connector, r.Files, r.options = d.Agent, "", nil, d.Options
 	if len(d.Messages) == 0 {
 		return r, nil
 	}
@@ -290,11 +315,13 @@ func (p *Pipeline) runOnce(ctx context.Context, r *Request, emit func(event.Even
 		defer cancel()
 	}
 	if err := t.create(ctx); err != nil {
-		return t.answer(), nil, t.fail(ctx, err)
+		err = t.fail(ctx, err)
+		return t.refusal(ctx, err), nil, err
 	}
 	r.Locale = t.request.Locale
 	if err := t.step(ctx); err != nil {
-		return t.answer(), nil, t.fail(ctx, err)
+		err = t.fail(ctx, err)
+		return t.refusal(ctx, err), nil, err
 	}
 	delegate := t.next(ctx)
 	err := errors.Join(t.collect(context.WithoutCancel(ctx)), t.finish(ctx))

@@ -13,9 +13,9 @@ import (
 // commands are the agents whose command has another name.
 var commands = map[string]string{"cursor": "cursor-agent"}
 
-// lookUpProgram finds an agent in the PATH of this process: the file itself, through all links, and its directory. A
-// script of node's needs node's directory too.
-func lookUpProgram(agent string) (args, dirs []string, err error) {
+// FindProgram finds a coding agent in the PATH of this process: its command line, with the file itself, through all links, and
+// the directories that it needs. A script of node's needs node's directory too. NotFound: it is not installed.
+func FindProgram(agent string) (args, dirs []string, err error) {
 	name := agent
 	if other, ok := commands[agent]; ok {
 		name = other

@@ -24,9 +24,12 @@ func (t *turn) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.stepped = true
 	if t.executor == nil {
+		t.report("model", "asking "+t.connector.Model)
 		return t.call(ctx, system)
 	}
+	t.report("model", "starting "+t.executor.Name()+" with "+t.connector.Model)
 	return t.drive(ctx, t.system(system), history, prompt)
 }
 
@@ -67,7 +70,7 @@ func (t *turn) maxTokens() int64 {
 func (t *turn) drive(ctx context.Context, system []string, history []message.Message, prompt message.Message) error {
 	task := executor.Task{
 		System: system, History: history, Prompt: prompt, Program: t.program, Dir: t.dir(), Home: t.agentHome(),
-		Arguments: arguments(t.assistant.Sandbox),
+		Arguments: arguments(t.assistant.Sandbox), Pictures: t.placedPictures(),
 	}
 	chat := t.chat.Chat()
 	if t.home != "" && chat.Session != "" && chat.Executor == t.executor.Name() {
@@ -174,9 +177,16 @@ func (t *turn) offered(ctx context.Context) ([]executor.Server, error) {
 		return nil, err
 	}
 	var out []executor.Server
+	var ids []string
 	for _, s := range t.assistant.Servers {
-		one := only{set, s.ID + "__"}
-		server := executor.Server{Name: s.ID, Handle: mcp.NewBridge(s.ID, one).Handle}
+		ids = append(ids, s.ID)
+	}
+	if len(t.pipeline.functions.tools) > 0 {
+		ids = append(ids, ToolServer)
+	}
+	for _, id := range ids {
+		one := only{set, id + "__"}
+		server := executor.Server{Name: id, Handle: mcp.NewBridge(id, one).Handle}
 		for _, tool := range all {
 			if name, ok := strings.CutPrefix(tool.Name, one.prefix); ok {
 				server.Tools = append(server.Tools, name)

@@ -54,8 +54,11 @@ type turn struct {
 	program []string     // what starts the agent; nil: its name
 	token   string       // what the agent has instead of a key
 	faults  faults
-	billed  *event.Response // by the broker; nil: the agent's own report counts
-	settled bool            // it was booked
+	shown   []store.Attachment // the pictures of the message, for an agent
+	billed  *event.Response    // by the broker; nil: the agent's own report counts
+	settled bool               // it was booked
+	stepped bool               // the model step has begun
+	unasked bool               // it failed before the model step
 }
 
 func (t *turn) later(end func()) { t.closers = append(t.closers, end) }
@@ -77,6 +80,11 @@ func (t *turn) tell(e event.Event) {
 	t.emit(e)
 }
 
+// report emits an event for a step of the request.
+func (t *turn) report(name, text string) {
+	t.emit(event.NewNotice(event.NoticeStep, name, text))
+}
+
 // open acquires what the request needs. The chat comes first, because another request may hold it.
 func (t *turn) open(ctx context.Context) error {
 	a, err := t.pipeline.assistants.Load(t.request.Assistant)
@@ -87,6 +95,13 @@ func (t *turn) open(ctx context.Context) error {
 		return err
 	}
 	t.assistant, t.connector, t.prompts = a, *a.Connector, a.Prompts
+	if id := t.request.Connector; id != "" {
+		c, err := t.pipeline.assistants.Connector(id)
+		if err != nil {
+			return err
+		}
+		t.connector = *c
+	}
 	if a.Sandbox != nil {
 		name := string(a.Sandbox.Command)
 		if t.executor = t.pipeline.agents[name]; t.executor == nil {
@@ -151,7 +166,13 @@ func (t *turn) openWorkspace(ctx context.Context) error {
 			return err
 		}
 		t.space = space
-		t.later(func() { _ = space.Close() })
+		t.later(func() {
+			if t.unasked { // no agent has worked in it
+				_ = space.Withdraw(context.WithoutCancel(ctx)) // what is left is removed with the unused ones
+				return
+			}
+			_ = space.Close()
+		})
 	}
 	for _, f := range t.request.Files {
 		if err := t.attach(ctx, f); err != nil {
@@ -159,9 +180,13 @@ func (t *turn) openWorkspace(ctx context.Context) error {
 		}
 	}
 	if t.space != nil {
-		var err error
-		if t.said, err = t.space.Place(ctx, t.said); err != nil { // pictures and files of the message itself
+		said, files, err := t.space.Place(ctx, t.said) // pictures and files of the message itself
+		if err != nil {
 			return err
+		}
+		t.said = said
+		for _, f := range files {
+			t.addPicture(f)
 		}
 	}
 	t.asked = append(slices.Clip(t.asked), t.said)
@@ -176,6 +201,7 @@ func (t *turn) compile(ctx context.Context) error {
 	if t.pipeline.hooks == nil {
 		return sandbox.Errorf(sandbox.Unsupported, "the assistant %s has hooks, and Options.HooksWorker is not set", t.assistant.Name)
 	}
+	t.report("hooks", "compiling the hooks")
 	// Files that changed since they were trusted are refused.
 	script, err := t.pipeline.hooks.Compile(ctx, t.assistant.FS(), t.assistant.Hooks)
 	if err != nil {
@@ -191,6 +217,11 @@ func (t *turn) connect(ctx context.Context) error {
 	if len(t.assistant.Servers) == 0 {
 		return nil
 	}
+	if len(t.pipeline.functions.tools) > 0 && t.hasServer(ToolServer) {
+		return sandbox.Errorf(sandbox.Invalid, "the assistant %s has an MCP server with the name %s, which is that of Options.Tools", t.assistant.Name, ToolServer).
+			WithHint("give the server another ID")
+	}
+	t.report("servers", "starting the MCP servers")
 	key := mcp.Key{User: t.request.User, Chat: t.chat.Chat().ID}
 	set, release, err := t.pipeline.servers.Acquire(ctx, key, t.assistant.Servers)
 	if err != nil {
@@ -219,12 +250,29 @@ func (t *turn) system(more []string) []string {
 	return append(out, more...)
 }
 
+// hasServer reports whether the assistant has an MCP server with this ID.
+func (t *turn) hasServer(id string) bool {
+	return slices.ContainsFunc(t.assistant.Servers, func(s tool.Server) bool { return s.ID == id })
+}
+
 // toolSet returns the tools that the Create hook selected; nil: none.
 func (t *turn) toolSet() tool.Set {
-	if t.servers == nil {
+	var set tool.Set
+	if t.servers != nil {
+		set = t.servers
+	}
+	if own := t.pipeline.functions; len(own.tools) > 0 {
+		own.call = ToolCall{User: t.request.User, Chat: t.chat.Chat().ID, Assistant: t.assistant.Name}
+		if set == nil {
+			set = own
+		} else {
+			set = withFunctions{set, own}
+		}
+	}
+	if set == nil {
 		return nil
 	}
-	return chosen{t.servers, t.created.MCPServers}
+	return chosen{set, t.created.MCPServers}
 }
 
 // response folds the events, and takes the usage from the broker where it has one.
@@ -238,6 +286,21 @@ func (t *turn) response() event.Response {
 		r.Error += "; " + err.Error()
 	}
 	return r
+}
+
+// refusal returns the answer of a turn that failed with err.
+func (t *turn) refusal(ctx context.Context, err error) Answer {
+	a := t.answer()
+	a.Outcome, a.Error = failure(ctx), err.Error()
+	return a
+}
+
+// failure returns the outcome of a turn that failed.
+func failure(ctx context.Context) event.Outcome {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return event.Interrupted
+	}
+	return event.Failed
 }
 
 func (t *turn) answer() Answer {
@@ -285,15 +348,13 @@ func (t *turn) session(r event.Response) string {
 
 // fail books a turn that failed.
 func (t *turn) fail(ctx context.Context, err error) error {
+	t.unasked = !t.stepped
 	if t.run == nil || t.settled {
 		return err
 	}
 	t.settled = true
 	r := t.response()
-	r.Outcome, r.Error = event.Failed, err.Error()
-	if errors.Is(ctx.Err(), context.Canceled) {
-		r.Outcome = event.Interrupted
-	}
+	r.Outcome, r.Error = failure(ctx), err.Error()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)
 	defer cancel()
 	return errors.Join(err, t.run.Finish(ctx, r))

@@ -27,11 +27,7 @@ func (l *loading) skills() *skill.Catalog {
 	found := skill.Discover(skill.Source{Scope: skill.Assistant, Base: l.t.dir, Path: path.Join(l.dir, skillsDir)})
 	for _, p := range found.Problems {
 		at := jsonc.Problem{File: p.File, Line: p.Line, Key: p.Field, Text: p.Text}
-		if p.Severity == skill.Error {
-			l.add(at)
-		} else {
-			l.warn(at)
-		}
+		l.warn(at) // a skill that is not valid is left out, and the assistant works without it
 	}
 	return found
 }

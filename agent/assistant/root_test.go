@@ -190,7 +190,7 @@ func Test_Check_Reports_Problems_In_Files(t *testing.T) {
 			map[string]string{"assistants/a/skills/s/SKILL.md": "---\nname: s\n---\n"},
 			[]string{
 				"DIR/assistants/a/skills/s/SKILL.md: warning: description: missing required field in frontmatter: description",
-				"DIR/assistants/a/skills/s/SKILL.md: description: skipped: it has no description",
+				"DIR/assistants/a/skills/s/SKILL.md: warning: description: skipped: it has no description",
 			},
 		},
 		{

@@ -131,6 +131,7 @@ type Control struct {
 const (
 	NoticeStatus    = "status"    // what the executor says about itself
 	NoticeLog       = "log"       // a line of a hook's log; the name is its level
+	NoticeStep      = "step"      // a step of the request that begins or ends; the name is the step, or the level of a hook's trace
 	NoticeUser      = "user"      // text in the user's place, which the executor repeats or makes
 	NoticePlan      = "plan"      // the agent's list of things to do
 	NoticeError     = "error"     // a fault that need not end the run

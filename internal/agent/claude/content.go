@@ -22,9 +22,6 @@ type source struct {
 	Data      []byte `json:"data"`
 }
 
-// pictures are the types of images that the API takes.
-var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
 // content returns the prompt, preceded by the earlier messages if the agent does not know them: a user's line of its own would be
 // answered, too.
 func content(task executor.Task) ([]piece, error) {
@@ -39,12 +36,15 @@ func content(task executor.Task) ([]piece, error) {
 		case p.Type == said.Text && strings.TrimSpace(p.Text) == "":
 		case p.Type == said.Text:
 			out = append(out, piece{Type: "text", Text: p.Text})
-		case p.Type == said.Image && slices.Contains(pictures, p.MediaType):
+		case p.Type == said.Image && slices.Contains(executor.PictureTypes, p.MediaType):
 			out = append(out, piece{Type: "image", Source: &source{"base64", p.MediaType, p.Data}})
 		default:
 			return nil, sandbox.Errorf(sandbox.Unsupported, "an attachment of type %q cannot be put into a prompt", p.MediaType).
 				WithHint("attach it as a file of the workspace")
 		}
+	}
+	for _, p := range task.Pictures {
+		out = append(out, piece{Type: "image", Source: &source{"base64", p.MediaType, p.Data}})
 	}
 	if len(out) == 0 {
 		return nil, sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")

@@ -74,6 +74,11 @@ func arguments(task executor.Task) []string {
 	}
 	// It runs in our sandbox. Its own sandbox, nested in it, would fail without a message.
 	args = append(args, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+	for _, p := range task.Pictures {
+		if !strings.Contains(p.Path, ",") { // which would separate two paths
+			args = append(args, "--image="+p.Path)
+		}
+	}
 	if task.Resume != "" {
 		args = append(args, task.Resume)
 	}

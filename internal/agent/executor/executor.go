@@ -18,6 +18,9 @@ type Task struct {
 	History []message.Message // the messages before Prompt; nil when Resume names a session
 	Prompt  message.Message   // the task
 
+	// Pictures belong to Prompt. They are files of the workspace, too, which Prompt names for agents that take only text.
+	Pictures []Picture
+
 	Session string      // the ID of the new session, a UUID, for agents that accept one; "": the agent's choice
 	Resume  string      // the session to continue, which must be in the agent's home; "": none
 	Used    event.Usage // the usage of Resume until now
@@ -31,6 +34,19 @@ type Task struct {
 	Servers   []Server
 	Grace     time.Duration // how long the agent may run after its result or an interrupt; 0: 10 s
 }
+
+// Picture is an image for an agent.
+type Picture struct {
+	Path      string // absolute, inside
+	MediaType string // one of [PictureTypes]
+	Data      []byte
+}
+
+// PictureTypes are the media types of images that models take.
+var PictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// MaxPicture is the size of the largest image that models take, in bytes: 5 MB as base64.
+const MaxPicture = 3_750_000
 
 // Model is the address of the model inside the sandbox. The agent gets no key: a broker outside adds it.
 type Model struct {

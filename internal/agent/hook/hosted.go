@@ -86,8 +86,12 @@ func (h *hosted) log(a protocol.LogArgs) error {
 	default:
 		return protocol.Refuse("unknown level %q", protocol.Clip(string(a.Level), 50))
 	}
-	if h.r.Log != nil {
-		h.r.Log(Entry{Level: a.Level, Text: protocol.Clip(a.Text, protocol.MaxLog)})
+	receive := h.r.Log
+	if a.Trace {
+		receive = h.r.Trace
+	}
+	if receive != nil {
+		receive(Entry{Level: a.Level, Text: protocol.Clip(a.Text, protocol.MaxLog)})
 	}
 	return nil
 }

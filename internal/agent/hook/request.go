@@ -23,6 +23,8 @@ type Request struct {
 	// Send receives what a hook shows to the user, in order; its error is thrown in the hook. nil: messages are discarded.
 	Send func(context.Context, Message) error
 	Log  func(Entry) // receives a hook's log, in order; nil: the log is discarded
+	// Trace receives the steps that a hook reports with ctx.trace, in order; nil: they are discarded.
+	Trace func(Entry)
 
 	// The values of ctx.memory that outlive the request. Using a nil store is an error in the hook.
 	ChatStore, UserStore, TeamStore Store

@@ -29,6 +29,7 @@ type Attachment struct {
 	Path      string `json:"path"`       // relative to the workspace, with slashes
 	MediaType string `json:"media_type"` // detected from the content
 	Size      int64  `json:"size"`       // bytes
+	Data      []byte `json:"-"`          // of a message's part; nil for other files
 }
 
 // String returns the line that replaces the file in a message.
@@ -61,9 +62,10 @@ func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (At
 }
 
 // Place converts a message for a program that has the workspace and reads only text: it writes files and images into the
-// workspace, once for each name and content, and replaces each with a line.
-func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Message, error) {
+// workspace, once for each name and content, and replaces each with a line. It returns the files with the message.
+func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Message, []Attachment, error) {
 	out := message.Message{Role: m.Role}
+	var files []Attachment
 	for i, p := range m.Parts {
 		if p.Type == message.Text || len(p.Data) == 0 {
 			out.Parts = append(out.Parts, p)
@@ -74,11 +76,13 @@ func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Messa
 		}
 		a, err := w.placed(ctx, p)
 		if err != nil {
-			return message.Message{}, err
+			return message.Message{}, nil, err
 		}
+		a.Data = p.Data
+		files = append(files, a)
 		out.Parts = append(out.Parts, message.Part{Type: message.Text, Text: a.String()})
 	}
-	return out, nil
+	return out, files, nil
 }
 
 // placed returns the path of a part's data in the workspace and writes the file if it is missing.

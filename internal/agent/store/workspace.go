@@ -19,6 +19,7 @@ type Workspace struct {
 
 	store *Store
 	place place
+	isNew bool
 	mu    sync.Mutex
 	held  *held // guarded by mu; nil: closed
 }
@@ -50,7 +51,7 @@ func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) 
 		return nil, err
 	}
 	w := &Workspace{Dir: s.dirOf(p), store: s, place: p, held: h}
-	if err := s.enroll(ctx, p, l); err != nil {
+	if w.isNew, err = s.enroll(ctx, p, l); err != nil {
 		h.release(false)
 		return nil, err
 	}
@@ -61,9 +62,9 @@ func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) 
 	return w, nil
 }
 
-// enroll records the use of a workspace, and checks the limit if it is new.
-func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+// enroll records the use of a workspace, and reports whether it is new; then it checks the limit.
+func (s *Store) enroll(ctx context.Context, p place, l Limits) (isNew bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(s.now())
 		res, err := tx.ExecContext(ctx, "UPDATE workspaces SET used = max(used, ?) WHERE user = ? AND chat = ?", now, p.user, p.chat)
 		if err != nil {
@@ -72,6 +73,7 @@ func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
 		if n, err := res.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
+		isNew = true
 		var n int
 		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM workspaces WHERE user = ?", p.user).Scan(&n); err != nil {
 			return err
@@ -83,6 +85,7 @@ func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
 		_, err = tx.ExecContext(ctx, "INSERT INTO workspaces VALUES (?, ?, ?, ?)", p.user, p.chat, now, now)
 		return err
 	})
+	return isNew, err
 }
 
 // makeWorkspace creates a directory for this user alone. Agents cannot change its parents.
@@ -118,6 +121,19 @@ func (w *Workspace) Close() error {
 	w.held.release(false)
 	w.held = nil
 	return w.store.failed(err)
+}
+
+// Withdraw closes the workspace, and removes it if this opening created it and no other request has it open.
+func (w *Workspace) Withdraw(ctx context.Context) error {
+	err := w.Close()
+	if err != nil || !w.isNew {
+		return err
+	}
+	err = w.store.discard(ctx, w.place.user, w.place.chat)
+	if errors.Is(err, sandbox.ErrExists) {
+		return nil // another request uses it
+	}
+	return err
 }
 
 // discard removes the workspace of a chat if it exists and is not in use.

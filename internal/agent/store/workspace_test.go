@@ -451,7 +451,7 @@ func Test_Attach_Stays_In_The_Workspace_Despite_Links_Of_An_Agent(t *testing.T) 
 	must(t, os.Symlink(filepath.Join(outside, "target"), filepath.Join(dir, "a")))
 	must(t, syscall.Mkfifo(filepath.Join(dir, "a_1"), 0o600))
 	part := message.Part{Type: message.File, Name: "a", Data: []byte("x")}
-	got, err := w.Place(t.Context(), message.Message{Role: message.User, Parts: []message.Part{part}})
+	got, _, err := w.Place(t.Context(), message.Message{Role: message.User, Parts: []message.Part{part}})
 	must(t, err)
 	if text := got.Text(); text != "[Attached file: .attachments/a_2 (text/plain, 1 B)]" {
 		t.Error(text)
@@ -472,14 +472,17 @@ func Test_The_Files_Of_A_Message_Are_Placed_Once(t *testing.T) {
 	}}
 	const want = "look\n[Attached file: .attachments/image-2.png (image/png, 8 B)]\n[Attached file: .attachments/big.bin (application/octet-stream, 3.0 MB)]"
 	for range 2 {
-		got, err := w.Place(t.Context(), m)
+		got, files, err := w.Place(t.Context(), m)
 		must(t, err)
+		if len(files) != 2 || files[0].Path != ".attachments/image-2.png" || len(files[0].Data) != 8 {
+			t.Errorf("%+v", files)
+		}
 		if got.Text() != want || got.Role != message.User || got.Parts[3].Name != "known elsewhere" {
 			t.Errorf("%+v", got)
 		}
 	}
 	m.Parts[1].Data = []byte("GIF89a")
-	got, err := w.Place(t.Context(), m)
+	got, _, err := w.Place(t.Context(), m)
 	must(t, err)
 	if !strings.Contains(got.Text(), "image-2_1.png (image/gif, 6 B)") {
 		t.Error(got.Text())

@@ -25,6 +25,6 @@ agent-sandbox agent replay run.jsonl`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAgentRun(a), newAgentList(a), newAgentValidate(a), newAgentChats(a), newAgentUsage(a), newAgentPrune(a), newAgentReplay(a))
+	cmd.AddCommand(newAgentRun(a), newAgentList(a), newAgentValidate(a), newAgentChats(a), newAgentUsage(a), newAgentAudit(a), newAgentPrune(a), newAgentReplay(a))
 	return console.Describe(cmd, console.ExitSimple)
 }

@@ -25,11 +25,15 @@ func manageChats(context.Context, *console.App, chatFlags) error { return requir
 
 func printUsage(context.Context, *console.App, usageFlags) error { return requirePipeline() }
 
+func printAudit(context.Context, *console.App, auditFlags) error { return requirePipeline() }
+
 func pruneAgents(context.Context, *console.App, pruneFlags) error { return requirePipeline() }
 
 func listAssistants(*console.App, string, bool) error { return requirePipeline() }
 
-func validateAssistants(*console.App, string, []string) error { return requirePipeline() }
+func validateAssistants(context.Context, *console.App, string, []string) error {
+	return requirePipeline()
+}
 
 func replayRun(context.Context, *console.App, string, replayFlags) error { return requirePipeline() }
 

@@ -18,6 +18,7 @@ import (
 type agentPrinter struct {
 	out      io.Writer
 	thinking bool
+	verbose  bool
 	within   bool // a line of the agent is open
 	inputs   map[string]string
 }
@@ -75,8 +76,12 @@ func (p *agentPrinter) notice(n *event.Notice) {
 		p.text(event.Event{Kind: event.Text, Text: n.Text})
 	case event.NoticeError:
 		p.line("error", n.Text)
+	case event.NoticeStep:
+		if p.verbose || n.Name == "warn" || n.Name == "error" {
+			p.line("step", clip(n.Text))
+		}
 	case event.NoticeLog:
-		if n.Name == "warn" || n.Name == "error" {
+		if p.verbose || n.Name == "warn" || n.Name == "error" {
 			p.line("hook", n.Name, clip(n.Text))
 		}
 	case event.NoticeTooLong:

@@ -11,9 +11,9 @@ import (
 
 // runFlags are the flags of agent run.
 type runFlags struct {
-	root, user, chat, work, backend, locale string
-	attach                                  []string
-	json, thinking, wait                    bool
+	root, user, chat, work, backend, locale, connector string
+	attach                                             []string
+	json, thinking, wait, verbose                      bool
 }
 
 func newAgentRun(a *console.App) *cobra.Command {
@@ -55,10 +55,12 @@ agent-sandbox agent run coder --json "fix the test" | jq 'select(.type == "respo
 	flags.StringArrayVar(&f.attach, "attach", nil, "give it `FILE`, again for more")
 	flags.StringVar(&f.work, "work", "", "let it work on `DIR` instead of the chat's own workspace")
 	flags.StringVar(&f.backend, "backend", "", "the backend `NAME`: bwrap, docker or kube")
+	flags.StringVar(&f.connector, "connector", "", "ask by the connector `NAME` instead of the assistant's, such as\ndeepseek.r1 or deepseek/r1")
 	flags.StringVar(&f.user, "user", "", "ask for `USER`, to whom it is booked (default: the user of this process)")
 	flags.StringVar(&f.locale, "locale", "", "the `LOCALE` that hooks get, such as de-DE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for another request on the chat, instead of failing")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print the steps of the request, and all that hooks log")
 	flags.BoolVar(&f.thinking, "thinking", false, "also print what the model thought")
 	return console.Describe(cmd, `  0    it answered
   1    it failed, or was interrupted before it had an answer

@@ -3,6 +3,7 @@
 package assistants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -88,17 +90,20 @@ func printAnswer(ctx context.Context, a *console.App, p *agent.Pipeline, r agent
 	if f.json {
 		return printAnswerJSON(ctx, a, p, r)
 	}
-	say := &agentPrinter{out: a.Out, thinking: f.thinking}
+	say := &agentPrinter{out: a.Out, thinking: f.thinking, verbose: f.verbose}
 	apart := !console.IsTerminal(a.Stdio.Stdout)
 	if apart {
 		say.out = a.Stdio.Stderr
 	}
 	answer, err := p.Run(ctx, r, say.print)
-	if answer.Run == "" {
-		return answer, err
+	if answer.Run == "" || err != nil && answer.Usage == (event.Usage{}) && answer.Content == "" {
+		return answer, err // it was refused, and the error says why
 	}
 	say.finish(answer.Response)
 	a.Err.Say("chat " + answer.Chat)
+	if answer.DelegateChat != "" {
+		a.Err.Say(fmt.Sprintf("%s answered, in its chat %s", answer.Assistant, answer.DelegateChat))
+	}
 	if apart {
 		fmt.Fprintln(a.Out, answer.Content)
 	}
@@ -149,6 +154,7 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 		return r, end, console.UsageError("agent-sandbox agent run", "no prompt: expected an argument or standard input")
 	}
 	r = agent.Request{User: f.user, Chat: f.chat, Assistant: name, Prompt: message.New(message.User, prompt), Locale: f.locale, Wait: f.wait}
+	r.Connector = strings.ReplaceAll(f.connector, "/", ".")
 	if f.work != "" {
 		if r.Workspace, err = host.WorkDir(f.work); err != nil {
 			return r, end, err
@@ -192,19 +198,29 @@ func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assista
 	})
 }
 
-// isolationOf returns the sandbox settings of the user's configuration, and the backend named by the flag, the assistant or the
-// configuration, in this order.
+// userLayers reads the user's own configuration.
+func userLayers(a *console.App, h host.Host) ([]sandbox.Layer, error) {
+	return policy.Load(policy.Sources{Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Trust: &policy.Trust{Dir: h.TrustDir()}})
+}
+
+// chosenBackend returns the backend that a flag, the assistant or the configuration names, in this order. An image without a
+// backend needs one that has images: that of the configuration if it is such a one, else docker.
+func chosenBackend(s *assistant.Sandbox, flag, configured string) string {
+	backend := cmp.Or(flag, s.Backend)
+	if backend == "" && s.Image != "" && configured != host.Kube {
+		return host.Docker
+	}
+	return cmp.Or(backend, configured, host.Default)
+}
+
+// isolationOf returns the sandbox settings of the user's configuration, and the chosen backend.
 func isolationOf(a *console.App, h host.Host, s *assistant.Assistant, backend string) (sandbox.Driver, sandbox.Spec, error) {
-	layers, err := policy.Load(policy.Sources{Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Trust: &policy.Trust{Dir: h.TrustDir()}})
+	layers, err := userLayers(a, h)
 	if err != nil {
 		return nil, sandbox.Spec{}, err
 	}
-	if backend == "" {
-		backend = s.Sandbox.Backend
-	}
-	if backend == "" {
-		backend = host.ConfiguredBackend(layers)
-	}
-	d, err := host.NewDriver(backend, h, host.DriverOptions{})
+	backend = chosenBackend(s.Sandbox, backend, host.ConfiguredBackend(layers))
+	image := cmp.Or(s.Sandbox.Image, agent.DefaultImage(string(s.Sandbox.Command)))
+	d, err := host.NewDriver(backend, h, host.DriverOptions{Image: image})
 	return d, sandbox.Spec{Home: h.Home, Env: a.Env, Layers: layers}, err
 }

@@ -3,6 +3,7 @@
 package assistants
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/seed434b0696/agent-sandbox/agent/assistant"
@@ -10,7 +11,7 @@ import (
 )
 
 // validateAssistants prints the problems of the named assistants, or of all, and returns status 1 when one is invalid.
-func validateAssistants(a *console.App, root string, args []string) error {
+func validateAssistants(ctx context.Context, a *console.App, root string, args []string) error {
 	entries, problems, err := checkAssistants(a, root, args)
 	if err != nil {
 		return err
@@ -21,6 +22,7 @@ func validateAssistants(a *console.App, root string, args []string) error {
 		printProblems(a, e.Problems)
 		if assistant.IsValid(e.Problems) {
 			fmt.Fprintf(a.Out, "%s: valid\n", console.Escape(e.Assistant.Name))
+			printRuns(ctx, a, e.Assistant)
 		} else {
 			valid = false
 		}

@@ -22,6 +22,7 @@ type DriverOptions struct {
 	record bool // report denied reads, too
 	Shared bool // sandboxes of one directory work on the same files, as the contract requires
 
+	Image   string  // of containers whose spec names none; "": that of the driver
 	Cluster Cluster // where kube creates its pods
 }
 

@@ -12,7 +12,7 @@ import (
 func RequireEngines() error { return nil }
 
 func newDocker(h Host, k DriverOptions) (sandbox.Driver, error) {
-	return docker.New(docker.Options{Env: h.Env, DataDir: h.Data, Trace: k.Trace, Denied: k.Denied}), nil
+	return docker.New(docker.Options{Env: h.Env, DataDir: h.Data, Image: k.Image, Trace: k.Trace, Denied: k.Denied}), nil
 }
 
 func newCluster(h Host, k DriverOptions) (sandbox.Driver, error) { return NewPods(h, k), nil }

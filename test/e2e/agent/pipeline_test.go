@@ -31,13 +31,13 @@ type app struct {
 }
 
 // newApp writes the files of a root, and runs their assistants in bubblewrap.
-func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *model.Server) {
+func newApp(t *testing.T, turns []model.Turn, files map[string]string, edit ...func(*agent.Options)) (*app, *model.Server) {
 	t.Helper()
-	return newAppIn(t, "bwrap", turns, files)
+	return newAppIn(t, "bwrap", turns, files, edit...)
 }
 
 // newAppIn is newApp with another backend.
-func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string]string) (*app, *model.Server) {
+func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string]string, edit ...func(*agent.Options)) (*app, *model.Server) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,14 +66,18 @@ func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Pipeline, err = agent.New(t.Context(), agent.Options{
+	options := agent.Options{
 		Assistants: root, StateDir: state, Env: []string{"MODEL_KEY=" + realKey}, HooksWorker: []string{hooks},
 		Isolation: isolation(t, backend, data),
 		Program: func(name string) (args, dirs []string, err error) {
 			program := agentPrograms(t)[name]
 			return []string{program}, []string{filepath.Dir(program)}, nil
 		},
-	})
+	}
+	for _, change := range edit {
+		change(&options)
+	}
+	a.Pipeline, err = agent.New(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

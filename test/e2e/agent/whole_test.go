@@ -60,9 +60,11 @@ func isolation(t *testing.T, backend, data string) func(*assistant.Assistant) (s
 	var driver sandbox.Driver
 	switch backend {
 	case "docker":
-		driver = docker.New(docker.Options{Env: os.Environ(), DataDir: data, Image: agentsImage(t, backend)})
+		driver = docker.New(docker.Options{Env: os.Environ(), DataDir: data})
+		spec.Image = agentsImage(t, backend)
 	case "kube":
-		driver = kube.New(kube.Options{Env: os.Environ(), DataDir: data, Image: agentsImage(t, backend)})
+		driver = kube.New(kube.Options{Env: os.Environ(), DataDir: data})
+		spec.Image = agentsImage(t, backend)
 		spec.Home, spec.Env[0] = "", "PATH=/usr/local/bin:/usr/bin:/bin"
 		spec.Policy.Limits.Memory, spec.Policy.Limits.Tmp = 3<<30, 1<<30
 	default:

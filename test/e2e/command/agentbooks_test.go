@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -56,6 +57,9 @@ func bookRun(ctx context.Context, s *store.Store, user, chat, assistant, text st
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
+	if _, err := s.Audit(ctx, store.Record{User: user, Action: "run", Subject: assistant, Decision: "allowed"}); err != nil {
+		return errors.Join(err, c.Close())
+	}
 	said := message.New(message.User, text)
 	said.Parts = append(said.Parts, message.Part{Type: message.File, Name: "a\x1b.txt", MediaType: "text/plain", Data: []byte("hello")})
 	w, err := s.OpenWorkspace(ctx, user, chat, store.Limits{})
@@ -64,4 +68,15 @@ func bookRun(ctx context.Context, s *store.Store, user, chat, assistant, text st
 	}
 	turn := store.Turn{Messages: []message.Message{said, message.New(message.Assistant, "Done.")}, Run: r.ID}
 	return errors.Join(err, c.Append(ctx, turn), r.Finish(ctx, result), c.Close())
+}
+
+// tamper DIR changes the second record of the audit in a store.
+func tamper(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tamper DIR")
+	}
+	db, err := sql.Open("sqlite", filepath.Join(ts.MkAbs(args[0]), "agent.db"))
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), "UPDATE audit SET user = 'eve' WHERE seq = 2")
+	ts.Check(errors.Join(err, db.Close()))
 }

@@ -108,6 +108,7 @@ func Test_Command(t *testing.T) {
 			"mcpclient": mcpClient,
 			"ended":     ended,
 			"books":     books,
+			"tamper":    tamper,
 		},
 	})
 }

@@ -30,7 +30,7 @@ func (r *run) install(ctx context.Context, h protocol.Host, s *protocol.Setting)
 		name  string
 		level protocol.Level
 	}{{"Trace", protocol.Trace}, {"Debug", protocol.Debug}, {"Info", protocol.Info}, {"Warn", protocol.Warn}, {"Error", protocol.Error}} {
-		f := r.rt.ToValue(r.logger(ctx, h, l.level))
+		f := r.rt.ToValue(r.logger(ctx, h, l.level, false))
 		r.set(log, l.name, f)
 		r.set(console, strings.ToLower(l.name), f)
 		if l.level == protocol.Info {
@@ -56,6 +56,11 @@ func (r *run) context(ctx context.Context, h protocol.Host, s protocol.Setting) 
 	for _, op := range []protocol.Op{protocol.Send, protocol.Start, protocol.Replace, protocol.Append, protocol.End} {
 		r.set(c, protocol.MessageFunctions[op], r.messenger(ctx, h, op))
 	}
+	trace := r.rt.NewObject()
+	for name, level := range map[string]protocol.Level{"Debug": protocol.Debug, "Info": protocol.Info, "Warn": protocol.Warn, "Error": protocol.Error} {
+		r.set(trace, name, r.logger(ctx, h, level, true))
+	}
+	r.set(c, "trace", trace)
 	memory := r.rt.NewObject()
 	for _, space := range []string{"context", "chat", "user", "team"} {
 		r.set(memory, space, r.memory(ctx, h, space))
@@ -152,8 +157,8 @@ func (r *run) memory(ctx context.Context, h protocol.Host, space string) *goja.O
 	return o
 }
 
-// logger builds one of the functions of log.
-func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level) native {
+// logger builds one of the functions of log, or of ctx.trace.
+func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level, isTrace bool) native {
 	return func(call goja.FunctionCall) goja.Value {
 		var b strings.Builder
 		for i, v := range call.Arguments {
@@ -165,7 +170,7 @@ func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level)
 			}
 			b.WriteString(r.words(v))
 		}
-		return r.ask(ctx, h, "log", protocol.LogArgs{Level: level, Text: protocol.Clip(b.String(), protocol.MaxLog)})
+		return r.ask(ctx, h, "log", protocol.LogArgs{Level: level, Trace: isTrace, Text: protocol.Clip(b.String(), protocol.MaxLog)})
 	}
 }
 

@@ -53,5 +53,6 @@ type MessageArgs struct {
 // LogArgs are the arguments of the host call "log".
 type LogArgs struct {
 	Level Level  `json:"level"`
+	Trace bool   `json:"trace,omitempty"` // a step of the request, of ctx.trace; false: a line of the log
 	Text  string `json:"text"`
 }
