@@ -277,7 +277,7 @@ func (i *Instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if err := i.usable(); err != nil {
 		return nil, err
 	}
-	p, err := i.client.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}, stdio)
+	p, err := i.client.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY, Leave: cmd.Leave}, stdio)
 	if err != nil {
 		return nil, i.explain(err)
 	}
