@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 // resolved, and may contain any bytes. op is "read", "write", or an operation on a
 // directory's entry: "create", "rename", "remove", "link", "symlink".
 func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
+	if replaced := p.replacedBy(op, path); replaced != nil {
+		return *replaced
+	}
 	e := p.ExplainPath(path)
 	if dir := filepath.Dir(path); op != "read" && op != "write" && e.Verdict == ReadOnly.String() {
 		if dir == "/" || dir == p.Home {
@@ -26,6 +30,27 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 		e = p.writableRefused(op, path, e)
 	}
 	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
+}
+
+// replacedBy describes that a program may not replace an existing file as git does, which writes FILE.lock and renames it to FILE;
+// nil: that is not so.
+func (p *Plan) replacedBy(op, path string) *sandbox.Denial {
+	file, isLock := strings.CutSuffix(path, ".lock")
+	if !isLock || op != "rename" && op != "create" {
+		return nil
+	}
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	e := p.ExplainPath(file)
+	switch {
+	case e.Verdict != ReadOnly.String():
+		return nil
+	case op == "create": // the whole directory would have to be writable
+		e.Reason, e.Change = "as on the host, read-only; run the command that changes "+filepath.Base(file)+" on the host", ""
+	}
+	d := denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
+	return &d
 }
 
 // writableRefused explains why an operation on a writable path was refused.

@@ -21,6 +21,12 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	config := filepath.Join(ws, ".git", "config")
+	for _, name := range []string{config, filepath.Join(ws, ".git", "HEAD"), filepath.Join(home, ".gitconfig")} {
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	resolve := func(network sandbox.Network) *Plan {
 		p, err := Resolve(sandbox.Spec{
 			Workspace: ws, Home: home, Env: []string{"PATH=/usr/bin:/bin"},
@@ -54,6 +60,20 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			sandbox.Denial{
 				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(home, ".bashrc"), Rule: "@base: ~", Source: "built in",
 				Reason: "as on the host, read-only; create it on the host before it can be opened", Fix: "--rw " + filepath.Join(home, ".bashrc"),
+			},
+		},
+		{
+			"git replaces a protected file", closed.DeniedPath("rename", config+".lock"),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "rename", Target: config + ".lock", Rule: "@git: " + config, Source: "built in",
+				Reason: "as on the host, read-only", Fix: "--rw " + config,
+			},
+		},
+		{
+			"git replaces a file of the home", closed.DeniedPath("create", filepath.Join(home, ".gitconfig.lock")),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(home, ".gitconfig.lock"), Rule: "@base: ~", Source: "built in",
+				Reason: "as on the host, read-only; run the command that changes .gitconfig on the host",
 			},
 		},
 		{

@@ -35,7 +35,7 @@ func NewExplain(a *console.App) *cobra.Command {
 		Short: "show what the policy allows, and which rule decides",
 		Long: `Without a VALUE, prints all that the policy decides. With one, prints the verdict
 on it, the rule that decides, the layer that set it, and what would change it.
-Without a kind, what contains a slash or exists is a path, what is a variable's
+Without a kind, what contains a slash, begins with a dot or exists is a path, what is a variable's
 name in capitals is env, what contains a dot or colon is a host, and the rest is
 a command. It takes the flags of exec and starts nothing.`,
 		Example: `agent-sandbox explain
@@ -158,7 +158,7 @@ func classify(value string, plan *policy.Plan) string {
 	switch {
 	case strings.HasPrefix(value, "unix:"), strings.Contains(value, "://"):
 		return "host"
-	case strings.Contains(value, "/"), value == "~", value == ".", value == "..":
+	case strings.Contains(value, "/"), value == "~", strings.HasPrefix(value, "."): // no host begins with a dot
 		return "path"
 	}
 	if _, err := os.Lstat(filepath.Join(plan.Dir, value)); err == nil {

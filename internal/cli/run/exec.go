@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ func NewExec(a *console.App) *cobra.Command {
 	cmd := NewExecLike(a, "agent-sandbox exec")
 	cmd.Use = "exec [flags] [--] COMMAND [ARG...]"
 	cmd.Short = "run a command in a sandbox"
+	cmd.SuggestFor = []string{"run"}
 	cmd.Long = `Flags end at the command: everything after its name belongs to it. Relative
 paths are relative to the working directory (-C). Flags that take a PATH, NAME or
 NAME=VALUE may be repeated; they count as the last layer of the configuration.`
@@ -251,6 +253,11 @@ func printDryRun(a *console.App, box *sandbox.Sandbox, cmd sandbox.Cmd) error {
 // unknownCommand returns the error for "agent-sandbox ls".
 func unknownCommand(root *cobra.Command, args []string) error {
 	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
+	for _, c := range root.Commands() {
+		if slices.Contains(c.SuggestFor, args[0]) { // before those that are only spelled alike
+			return e.WithHint("did you mean 'agent-sandbox %s'?", strings.Join(append([]string{c.Name()}, args[1:]...), " "))
+		}
+	}
 	_, err := exec.LookPath(args[0])
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
 		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
