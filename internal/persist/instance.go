@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -20,6 +21,9 @@ type instance struct {
 	conn   *session.Connection
 	first  status
 	env    []string // the environment of its forks
+
+	refusals sync.Mutex
+	taken    uint64 // denials that Denials has returned; guarded by refusals
 }
 
 func newInstance(d *Driver, name string, c *session.Connection) *instance {
@@ -51,9 +55,13 @@ func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
 	return st.Status, err
 }
 
-// Denials returns the latest denials, of all users of the sandbox, since this connection was opened.
+// Denials returns the latest denials, of all users of the sandbox, since its last call, or since this connection was opened.
 func (i *instance) Denials(ctx context.Context) (list []sandbox.Denial, err error) {
-	return list, i.Ask(ctx, opRefused, since{After: i.first.Refused}, &list)
+	i.refusals.Lock()
+	defer i.refusals.Unlock()
+	err = i.Ask(ctx, opRefused, since{After: i.first.Refused + i.taken}, &list)
+	i.taken += uint64(len(list))
+	return list, err
 }
 
 // Fork implements [sandbox.Forker].

@@ -18,18 +18,22 @@ import (
 type BoxOptions struct {
 	Version string // of this program, sent to clients; "": none
 	Dir     string // absolute, the directory in which commands start and relative names resolve; "": the sandbox's own
+	// Refused returns a line for each denial since its last call; nil: results do not name denials.
+	Refused func(ctx context.Context) []string
+	// Reopen replaces the sandbox after it has ended; nil: it stays ended. The caller of ServeBox closes both.
+	Reopen func(ctx context.Context) (*sandbox.Sandbox, error)
 }
 
 const instructions = "A sandbox: commands run in it and files are in it, and nothing of it reaches the machine around it but what its policy allows. " +
 	"Names are absolute paths inside, or relative to its start directory."
 
 // ServeBox serves a sandbox as an MCP server over a byte stream, one message per line, with the tools run, read, write and list, and
-// snapshot, restore and snapshots if the backend supports them. It returns when the client or ctx has ended and no call of
+// snapshot, restore and snapshots if the sandbox supports them. It returns when the client or ctx has ended and no call of
 // the client is running; nil: the client has ended. It closes conn; the caller closes the sandbox.
 func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox, o BoxOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &boxed{box: box, dir: o.Dir, slots: make(chan struct{}, maxBoxed)}
+	b := &boxed{box: box, options: o, slots: make(chan struct{}, maxBoxed)}
 	server := sdk.NewServer(&sdk.Implementation{Name: "agent-sandbox", Title: "agent-sandbox: " + box.Backend(), Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})

@@ -37,7 +37,7 @@ func (b *boxed) read(ctx context.Context, in readInput) (out readOutput, err err
 	case in.Limit == 0:
 		in.Limit = maxFile
 	}
-	f, err := b.box.Files().Open(ctx, b.name(in.Path))
+	f, err := b.sandbox().Files().Open(ctx, b.name(in.Path))
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +87,7 @@ func (b *boxed) write(ctx context.Context, in writeInput) (out writeOutput, err 
 			return out, sandbox.Errorf(sandbox.Invalid, "mode: expected octal permissions up to 0777, got %.100q", in.Mode)
 		}
 	}
-	err = b.box.Files().Create(ctx, b.name(in.Path), fs.FileMode(mode), bytes.NewReader(data))
+	err = b.sandbox().Files().Create(ctx, b.name(in.Path), fs.FileMode(mode), bytes.NewReader(data))
 	return writeOutput{len(data)}, err
 }
 
@@ -113,7 +113,7 @@ func (b *boxed) list(ctx context.Context, in listInput) (listOutput, error) {
 	if in.Path == "" {
 		in.Path = "."
 	}
-	all, err := b.box.Files().List(ctx, b.name(in.Path))
+	all, err := b.sandbox().Files().List(ctx, b.name(in.Path))
 	if err != nil {
 		return listOutput{}, err
 	}
@@ -129,10 +129,10 @@ func (b *boxed) list(ctx context.Context, in listInput) (listOutput, error) {
 
 // name returns the absolute path of a client's name.
 func (b *boxed) name(path string) string {
-	if b.dir == "" || strings.HasPrefix(path, "/") {
+	if b.options.Dir == "" || strings.HasPrefix(path, "/") {
 		return path
 	}
-	return b.dir + "/" + path
+	return b.options.Dir + "/" + path
 }
 
 func kind(m fs.FileMode) string {
@@ -156,11 +156,11 @@ type snapshotOutput struct {
 }
 
 func (b *boxed) snapshot(ctx context.Context, in snapshotInput) (snapshotOutput, error) {
-	return snapshotOutput(in), b.box.Snapshot(ctx, in.Name)
+	return snapshotOutput(in), b.sandbox().Snapshot(ctx, in.Name)
 }
 
 func (b *boxed) restore(ctx context.Context, in snapshotInput) (snapshotOutput, error) {
-	return snapshotOutput(in), b.box.Restore(ctx, in.Name)
+	return snapshotOutput(in), b.sandbox().Restore(ctx, in.Name)
 }
 
 type snapshotsOutput struct {
@@ -168,7 +168,7 @@ type snapshotsOutput struct {
 }
 
 func (b *boxed) snapshots(ctx context.Context, _ struct{}) (snapshotsOutput, error) {
-	list, err := b.box.Snapshots(ctx)
+	list, err := b.sandbox().Snapshots(ctx)
 	if list == nil {
 		list = []sandbox.SnapshotInfo{}
 	}

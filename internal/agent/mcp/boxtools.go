@@ -25,13 +25,43 @@ const (
 
 // boxed is a sandbox that is served.
 type boxed struct {
-	box   *sandbox.Sandbox
-	dir   string
-	slots chan struct{}
-	all   sync.WaitGroup
+	options BoxOptions
+	slots   chan struct{}
+	all     sync.WaitGroup
 
 	mu   sync.Mutex
 	over bool // no further call begins
+
+	reopening sync.Mutex
+	current   sync.RWMutex
+	box       *sandbox.Sandbox // guarded by current
+}
+
+// sandbox returns the sandbox for one operation.
+func (b *boxed) sandbox() *sandbox.Sandbox {
+	b.current.RLock()
+	defer b.current.RUnlock()
+	return b.box
+}
+
+// replace replaces a sandbox that has ended, and returns the error of an operation on it with what the client needs to know.
+func (b *boxed) replace(ctx context.Context, ended *sandbox.Sandbox, err error) error {
+	if sandbox.CodeOf(err) != sandbox.Closed || b.options.Reopen == nil || ctx.Err() != nil {
+		return err
+	}
+	b.reopening.Lock()
+	defer b.reopening.Unlock()
+	if b.sandbox() == ended {
+		box, failed := b.options.Reopen(context.WithoutCancel(ctx))
+		if failed != nil {
+			return sandbox.Errorf(sandbox.Closed, "%w; %w", err, failed).WithHint("%s", sandbox.HintOf(failed))
+		}
+		b.current.Lock()
+		b.box = box
+		b.current.Unlock()
+	}
+	return sandbox.Errorf(sandbox.Closed, "%w; a new one has replaced it, without its processes and temporary files", err).
+		WithHint("call the tool again")
 }
 
 // canBegin reports whether a call may begin; the call ends with b.all.Done.
@@ -54,15 +84,24 @@ func (b *boxed) end() {
 
 // register adds the tools; life ends them.
 func (b *boxed) register(life context.Context, s *sdk.Server) {
-	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. A command that fails is not an error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
+	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. Processes that it leaves in the background continue; what they write afterwards is lost, so redirect it to a file. A command that fails is not an error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
 	add(life, b, s, "read", "Read a file of the sandbox. Content other than UTF-8 text comes as base64.", b.read)
 	add(life, b, s, "write", "Write a file of the sandbox, in one step; its directory has to be there.", b.write)
 	add(life, b, s, "list", "List a directory of the sandbox, sorted by name.", b.list)
-	if _, ok := sandbox.As[sandbox.Snapshotter](b.box.Unwrap()); ok {
+	if b.hasSnapshots(life) {
 		add(life, b, s, "snapshot", "Keep the sandbox's files as they are now, under a name.", b.snapshot)
 		add(life, b, s, "restore", "Put the sandbox's files back to a snapshot; all that runs is killed.", b.restore)
 		add(life, b, s, "snapshots", "List the snapshots, oldest first.", b.snapshots)
 	}
+}
+
+// hasSnapshots reports whether the sandbox, and not only its backend, has snapshots.
+func (b *boxed) hasSnapshots(ctx context.Context) bool {
+	if _, ok := sandbox.As[sandbox.Snapshotter](b.sandbox().Unwrap()); !ok {
+		return false
+	}
+	_, err := b.sandbox().Snapshots(ctx)
+	return !errors.Is(err, errors.ErrUnsupported)
 }
 
 // add adds a tool. Its schemas come from its types, and its errors are one line with a hint.
@@ -82,9 +121,10 @@ func add[In, Out any](life context.Context, b *boxed, s *sdk.Server, name, about
 		case <-ctx.Done():
 			return nil, none, ctx.Err()
 		}
+		box := b.sandbox()
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, none, errors.New(sentence(err))
+			return nil, none, errors.New(sentence(b.replace(ctx, box, err)))
 		}
 		return nil, out, nil
 	})
@@ -109,6 +149,8 @@ type runOutput struct {
 	Cut      bool   `json:"cut" jsonschema:"whether something of the output is missing"`
 	TimedOut bool   `json:"timed_out"`
 	Millis   int64  `json:"duration_ms"`
+	// Refused are denials meanwhile, also those of other calls that ran at the same time.
+	Refused []string `json:"refused,omitempty" jsonschema:"what the sandbox's policy refused, the rule, and the flag with which its user can allow it"`
 }
 
 func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
@@ -131,8 +173,11 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 		stdio.Stdin = strings.NewReader(in.Stdin)
 	}
 	begun := time.Now()
-	res, err := b.box.RunStdio(ctx, cmd, stdio)
+	res, err := b.sandbox().RunStdio(ctx, cmd, stdio)
 	out := runOutput{Stdout: stdout.String(), Stderr: stderr.String(), Millis: time.Since(begun).Milliseconds()}
+	if b.options.Refused != nil {
+		out.Refused = b.options.Refused(ctx)
+	}
 	if err != nil && errors.Is(context.Cause(ctx), errRunTime) {
 		out.ExitCode, out.TimedOut, out.Reason = sandbox.ExitTimeout, true, errRunTime.Error()
 		out.Cut = stdout.isCut() || stderr.isCut()
@@ -154,7 +199,7 @@ var errRunTime = errors.New("its time was over")
 
 // command returns the command to run.
 func (b *boxed) command(in runInput) (sandbox.Cmd, error) {
-	cmd := sandbox.Cmd{Args: in.Args, Dir: b.dir}
+	cmd := sandbox.Cmd{Args: in.Args, Dir: b.options.Dir, Leave: true}
 	if in.Dir != "" {
 		cmd.Dir = in.Dir
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -90,6 +91,21 @@ func (d *Denials) All() []sandbox.Denial {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.list)
+}
+
+// Take returns the lines of the first collected denials, and forgets all.
+func (d *Denials) Take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var lines []string
+	for _, one := range d.list[:min(len(d.list), fewDenials)] {
+		lines = append(lines, DenialLine(one))
+	}
+	if rest := len(d.list) - len(lines) + d.more; rest > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", rest))
+	}
+	d.list, d.more = nil, 0
+	return lines
 }
 
 // Dropped returns the number of denials beyond those of All. Equal ones may count several times.

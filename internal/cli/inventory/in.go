@@ -1,12 +1,15 @@
 package inventory
 
 import (
+	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // AddInFlag adds --in.
@@ -28,4 +31,19 @@ func CheckInFlags(cmd *cobra.Command, path string) error {
 		err = console.UsageError(path, "with --in the -C directory is one inside the sandbox, and absolute; got %q", cwd.Value.String())
 	}
 	return err
+}
+
+// Refused returns the denials of a persistent sandbox since its last call, or since the sandbox was opened, including those of
+// concurrent commands. A sandbox that ended with the command cannot answer; its log has them.
+func Refused(ctx context.Context, box *sandbox.Sandbox) []sandbox.Denial {
+	told, ok := sandbox.As[interface {
+		Denials(ctx context.Context) ([]sandbox.Denial, error)
+	}](box.Unwrap())
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	list, _ := told.Denials(ctx) // see above
+	return list
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"golang.org/x/term"
 
@@ -55,20 +54,10 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	return res.Code, nil
 }
 
-// refusedIn returns the denials since the sandbox was opened, including those of concurrent commands. A sandbox that ended
-// with the command cannot answer; its log has them.
+// refusedIn collects the denials since the sandbox was opened.
 func refusedIn(ctx context.Context, box *sandbox.Sandbox) *host.Denials {
 	d := &host.Denials{}
-	told, ok := sandbox.As[interface {
-		Denials(ctx context.Context) ([]sandbox.Denial, error)
-	}](box.Unwrap())
-	if !ok {
-		return d
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	list, _ := told.Denials(ctx) // see above
-	for _, one := range list {
+	for _, one := range inventory.Refused(ctx, box) {
 		d.Add(one)
 	}
 	return d

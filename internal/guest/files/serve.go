@@ -141,16 +141,24 @@ func receiveFile(name, perm string, in io.Reader) error {
 	}
 	t, err := tempfile.New(filepath.Dir(name))
 	if err != nil {
-		return err
+		return aboutFile(name, err)
 	}
 	defer t.Discard()
 	if err := copyChunks(t.File, in); err != nil {
-		return err
+		return aboutFile(name, err)
 	}
 	if err := t.File.Chmod(mode); err != nil {
-		return err
+		return aboutFile(name, err)
 	}
-	return t.Replace(name)
+	return aboutFile(name, t.Replace(name))
+}
+
+// aboutFile names the file that was asked for in an error of the operating system, which names a temporary one.
+func aboutFile(name string, err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return &fs.PathError{Op: "create", Path: name, Err: errno}
+	}
+	return err
 }
 
 func parsePerm(op, name, perm string) (fs.FileMode, error) {
