@@ -1,0 +1,140 @@
+package command_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// plainID is the user and group ID of the plain user when the tests run as root.
+const plainID = 1000
+
+// days is a directory with the programs that a plain user can reach, and below which homes lie.
+type days struct {
+	base, bin string
+	id        int // of the user; 0: the user of this process
+}
+
+func newDays(t *testing.T) days {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return days{base: scratchDir(t), bin: filepath.Join(scratch, "bin")}
+	}
+	// Another user cannot pass root's home, and a sandbox has its own /tmp.
+	base, err := os.MkdirTemp("/srv", "agent-sandbox-day-") //nolint:usetesting // t.TempDir is in /tmp
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	if out, err := exec.CommandContext(t.Context(), "cp", "-r", filepath.Join(scratch, "bin"), base).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return days{base: base, bin: filepath.Join(base, "bin"), id: plainID}
+}
+
+// day is a plain user with a fresh home, which has a repository, and the programs in PATH.
+type day struct {
+	days
+
+	home string
+}
+
+func (all days) begin(t *testing.T) day {
+	t.Helper()
+	home, err := os.MkdirTemp(all.base, "home-") //nolint:usetesting // t.TempDir is in /tmp
+	if err == nil && all.id != 0 {
+		err = os.Chown(home, all.id, all.id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := day{all, home}
+	out, err := d.run(t, `mkdir shop && cd shop && git init -qb main && git config user.name Me && git config user.email me@example.com &&
+		mkdir src && echo needle >src/a.txt && echo hello >notes.txt && printf '#!/bin/sh\necho ran\n' >x.sh && chmod +x x.sh && ln -s a.txt src/l &&
+		git add . && git commit -qm first`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return d
+}
+
+// run runs a script of the user in the repository, or in the home while there is none.
+func (d day) run(t *testing.T, script string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
+	cmd.Dir = d.home
+	if dir := filepath.Join(d.home, "shop"); isDirectory(dir) {
+		cmd.Dir = dir
+	}
+	if d.id != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(d.id), Gid: uint32(d.id)}}
+	}
+	cmd.Env = []string{"HOME=" + d.home, "LC_ALL=C", "PATH=" + d.bin + ":/usr/local/bin:/usr/bin:/bin"}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
+	if err := unavailable(t); err != nil {
+		t.Skipf("bubblewrap cannot run here: %v", err)
+	}
+	all := newDays(t)
+	for _, c := range []struct {
+		name, script, want string // want is a regular expression for the whole output
+	}{
+		{
+			"new files in memory", `agent-sandbox exec -q --backend virtual --apply -- sh -c 'sed -i s/hello/bye/ notes.txt; mkdir d; echo x >d/f; rm x.sh' 2>/dev/null
+			cat notes.txt d/f; test ! -e x.sh`, `bye\nx\n`,
+		},
+		{"the contract in memory", `agent-sandbox selftest --backend virtual | tail -1`, `(\d+) of (\d+) hold\n`},
+		{
+			"trees and files go in", `agent-sandbox create w && agent-sandbox put src w:copy && agent-sandbox put notes.txt w:other &&
+			agent-sandbox exec --in w -- cat copy/l copy/a.txt other; agent-sandbox destroy w`, `w\nneedle\nneedle\nhello\n`,
+		},
+		{
+			"a relative program, and a search without input",
+			`agent-sandbox create r && agent-sandbox exec --in r -- ./x.sh; agent-sandbox exec --in r -- grep -rl needle; agent-sandbox destroy r`,
+			`r\nran\nsrc/a.txt\n`,
+		},
+		{"branches", `agent-sandbox exec -- git checkout -q -b x && agent-sandbox exec -- git checkout -q main && git branch`, `\* main\n  x\n`},
+		{
+			"the fix of git config", `agent-sandbox exec -- git config user.name A 2>&1 | grep -o -e '--rw .*'
+			fix=$(agent-sandbox exec -- git config user.name A 2>&1 | grep -o -e '--rw .*'); agent-sandbox exec $fix -- git config user.name A && git config user.name`,
+			`--rw .*/shop/\.git/config\nA\n`,
+		},
+		{
+			"the fix of git init",
+			`fix=$(agent-sandbox exec -- git init q 2>&1 | grep -o -e '--rw .*'); agent-sandbox exec $fix -- git init -qb main q && git -C q rev-parse --git-dir`,
+			`\.git\n`,
+		},
+		{"a file that is missing", `agent-sandbox explain .env | head -1`, `path ~/shop/\.env: .*\n`},
+		{"run for exec", `agent-sandbox run ls`, `agent-sandbox: unknown command "run"\nhint: did you mean 'agent-sandbox exec ls'\?\n`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, _ := all.begin(t).run(t, c.script) // the output has the errors
+			if !regexp.MustCompile(`\A` + c.want + `\z`).MatchString(out) {
+				t.Errorf("printed %q, want %s", out, c.want)
+			}
+			if held, of, found := strings.Cut(strings.TrimSuffix(out, " hold\n"), " of "); found && held != of {
+				t.Errorf("%s of %s cases hold", held, of)
+			}
+		})
+	}
+}
