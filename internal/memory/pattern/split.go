@@ -78,21 +78,24 @@ func SplitComponents(pat string) []string {
 
 // HasDotFirst reports whether a pattern begins with a dot of its own; in an extended one any
 // alternative may.
-func HasDotFirst(pat string, ext bool) bool {
+func HasDotFirst(pat string, ext bool) bool { return hasDotFirst(pat, ext, 0) }
+
+// hasDotFirst is HasDotFirst at a depth of groups, of which Compile has no more than maxDepth.
+func hasDotFirst(pat string, ext bool, depth int) bool {
 	switch {
 	case pat == "":
 		return false
 	case pat[0] == '.' || strings.HasPrefix(pat, `\.`):
 		return true
-	case ext && len(pat) > 1 && pat[1] == '(' && strings.IndexByte("?*+@", pat[0]) >= 0:
+	case ext && depth < maxDepth && len(pat) > 1 && pat[1] == '(' && strings.IndexByte("?*+@", pat[0]) >= 0:
 		if end := newBrackets(pat).close(1); end > 0 {
 			for alt := range strings.SplitSeq(pat[2:end], "|") {
-				if HasDotFirst(alt, ext) {
+				if hasDotFirst(alt, ext, depth+1) {
 					return true
 				}
 			}
 			if pat[0] == '?' || pat[0] == '*' {
-				return HasDotFirst(pat[end+1:], ext)
+				return hasDotFirst(pat[end+1:], ext, depth+1)
 			}
 		}
 	}

@@ -105,6 +105,8 @@ func (p *Parser) condTerm() Cond {
 		return &CondGroup{X: x}
 	case t.lit() == "!":
 		p.take()
+		p.enter()
+		defer func() { p.depth-- }()
 		return &CondNot{X: p.condTerm()}
 	case t.lit() == "]]":
 		p.condFail(t, 0, "")

@@ -105,19 +105,21 @@ func (p *Parser) peek2() byte {
 
 // fill asks for more input.
 func (p *Parser) fill() bool {
-	if p.opt.More == nil {
-		return false
+	for p.opt.More != nil {
+		more, ok := p.opt.More()
+		if !ok {
+			p.opt.More = nil
+			return false
+		}
+		p.src += strings.ReplaceAll(more, "\x00", "")
+		if p.Step != nil && !p.Step(len(p.src)>>10, len(more)) {
+			panic(&Error{Line: p.line, Msg: "stopped", Stopped: true})
+		}
+		if p.pos < len(p.src) {
+			return true
+		}
 	}
-	more, ok := p.opt.More()
-	if !ok {
-		p.opt.More = nil
-		return false
-	}
-	p.src += strings.ReplaceAll(more, "\x00", "")
-	if p.Step != nil && !p.Step(len(p.src)>>10, len(more)) {
-		panic(&Error{Line: p.line, Msg: "stopped", Stopped: true})
-	}
-	return p.pos < len(p.src) || p.fill()
+	return false
 }
 
 // skip moves past the byte that peek returned.

@@ -154,8 +154,15 @@ func (p *diffPair) put(show bool, s string) {
 	}
 }
 
+// maxConditions bounds conditions inside each other; text behind is left out.
+const maxConditions = 1000
+
 // condition is %(A=B?T:E).
 func (p *diffPair) condition(f string, end byte, g diffGroup, show bool) string {
+	if p.depth++; p.depth > maxConditions {
+		return ""
+	}
+	defer func() { p.depth-- }()
 	var value [2]int
 	for i := range value {
 		n := 0

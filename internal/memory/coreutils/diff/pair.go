@@ -15,6 +15,7 @@ type diffPair struct {
 	f       [2]*diffFile
 	within  bool // from directories
 	changes []diffChange
+	depth   int // of conditions that are being read
 	begun   bool
 
 	functionAt, functionSeen int // where -p looks next, and what it found last

@@ -384,6 +384,9 @@ func (j *jqJob) compile() (*interpreter.Program, int) {
 		fmt.Fprintf(j.p.Stderr, "jq: %d compile error%s\n", len(ce.Errs), s)
 		return nil, 3
 	}
+	if err != nil {
+		return nil, j.end(err)
+	}
 	return program, 0
 }
 
@@ -507,15 +510,20 @@ func (j *jqJob) one(program *interpreter.Program, v interpreter.Value) (status i
 		fmt.Fprintf(j.p.Stderr, "jq: parse error: %s\n", pe.Text)
 		return 2, true
 	}
-	switch {
-	case errors.Is(err, interpreter.ErrTooDeep):
+	if errors.Is(err, interpreter.ErrTooDeep) {
 		fmt.Fprintf(j.p.Stderr, "jq: error (at %s): the functions of the filter call each other too deep\n", j.in.position())
 		return 5, true
-	case shell.Strerror(err) == "Cannot allocate memory":
-		fmt.Fprint(j.p.Stderr, "jq: error: cannot allocate memory\n")
-		return 2, true
 	}
-	return j.p.Status(err), true
+	return j.end(err), true
+}
+
+// end returns the status of a process that has to end.
+func (j *jqJob) end(err error) int {
+	if shell.Strerror(err) == "Cannot allocate memory" {
+		fmt.Fprint(j.p.Stderr, "jq: error: cannot allocate memory\n")
+		return 2
+	}
+	return j.p.Status(err)
 }
 
 // write writes a result.

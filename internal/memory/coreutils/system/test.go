@@ -41,7 +41,12 @@ type testParser struct {
 	proc *shell.Proc
 	args []string
 	pos  int
+
+	depth int // of parentheses
 }
+
+// maxParentheses bounds parentheses inside each other.
+const maxParentheses = 1000
 
 // testFault is a wrong expression.
 type testFault struct{ text string }
@@ -211,6 +216,10 @@ func (t *testParser) primary() (bool, error) {
 }
 
 func (t *testParser) parentheses() (bool, error) {
+	if t.depth++; t.depth > maxParentheses {
+		return false, testErrorf("too many parentheses")
+	}
+	defer func() { t.depth-- }()
 	t.pos++
 	if t.pos >= len(t.args) {
 		return false, t.missing()

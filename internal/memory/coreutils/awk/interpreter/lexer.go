@@ -25,9 +25,12 @@ type lexer struct {
 }
 
 // lex returns all tokens of a program; the last one is the end.
-func lex(src string, warn func(pos int, text string)) (tokens []token, err error) {
+func lex(src string, warn func(pos int, text string), take func() error) (tokens []token, err error) {
 	l := &lexer{src: src, warn: warn}
 	for {
+		if err := take(); err != nil {
+			return nil, err
+		}
 		t, err := l.next()
 		if err != nil {
 			return nil, err

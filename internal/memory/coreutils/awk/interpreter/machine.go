@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -151,7 +152,7 @@ func (m *machine) prepare() int {
 		name, line := m.prog.position(pos)
 		m.p.Warn("%s:%d: %s", name, line, text)
 	}
-	err := parse(m.prog, warn)
+	err := parse(m.prog, warn, m.takeToken)
 	if err == nil {
 		m.regexes.bytes = m.o.Bytes
 		m.code, err = compile(m)
@@ -159,7 +160,27 @@ func (m *machine) prepare() int {
 	if e, ok := errors.AsType[*syntaxError](err); ok {
 		return m.syntax(e)
 	}
+	if errors.Is(err, syscall.ENOMEM) {
+		m.p.Warn("fatal: cannot allocate memory (%d bytes)", len(m.prog.text))
+		return 2
+	}
+	if err != nil {
+		return m.p.Status(err)
+	}
 	return 0
+}
+
+// tokenMemory is what a token of a program takes at most, with the tree and the functions that are made of it.
+const tokenMemory = 600
+
+// takeToken takes the memory of a token, and fuel.
+func (m *machine) takeToken() error {
+	if m.o.Take != nil {
+		if err := m.o.Take(tokenMemory); err != nil {
+			return err
+		}
+	}
+	return m.p.Spend(1)
 }
 
 // syntax reports errors in the program.

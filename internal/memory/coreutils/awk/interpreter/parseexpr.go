@@ -19,7 +19,8 @@ func (p *parser) expr() node {
 
 func (p *parser) or() node {
 	x := p.and()
-	for p.is("||") {
+	for n := 0; p.is("||"); n++ {
+		p.chain(n)
 		pos := p.tok().pos
 		p.at++
 		p.newlines()
@@ -30,7 +31,8 @@ func (p *parser) or() node {
 
 func (p *parser) and() node {
 	x := p.membership()
-	for p.is("&&") {
+	for n := 0; p.is("&&"); n++ {
+		p.chain(n)
 		pos := p.tok().pos
 		p.at++
 		p.newlines()
@@ -41,7 +43,8 @@ func (p *parser) and() node {
 
 func (p *parser) membership() node {
 	x := p.matching()
-	for p.noIn == 0 && p.accept("in") {
+	for n := 0; p.noIn == 0 && p.accept("in"); n++ {
+		p.chain(n)
 		array := p.arrayRef()
 		p.isArray(array)
 		if l, ok := x.(*listNode); ok {
@@ -58,7 +61,8 @@ func (p *parser) membership() node {
 
 func (p *parser) matching() node {
 	x := p.comparison()
-	for p.is("~") || p.is("!~") {
+	for n := 0; p.is("~") || p.is("!~"); n++ {
+		p.chain(n)
 		neg := p.tok().text == "!~"
 		p.at++
 		x = &matchNode{neg, x, p.comparison()}
@@ -93,7 +97,8 @@ func (p *parser) comparison() node {
 func (p *parser) piped() node { return p.pipes(p.concatenation()) }
 
 func (p *parser) pipes(x node) node {
-	for (p.is("|") || p.is("|&")) && p.peek(1).is("getline") {
+	for n := 0; (p.is("|") || p.is("|&")) && p.peek(1).is("getline"); n++ {
+		p.chain(n)
 		kind := byte('|')
 		if p.is("|&") {
 			kind = '&'
@@ -117,7 +122,8 @@ func (p *parser) target() node {
 
 func (p *parser) concatenation() node {
 	x := p.additive()
-	for p.startsOperand() {
+	for n := 0; p.startsOperand(); n++ {
+		p.chain(n)
 		x = &binaryNode{" ", x, p.additive(), 0}
 	}
 	return x
@@ -141,7 +147,8 @@ func (p *parser) startsOperand() bool {
 
 func (p *parser) additive() node {
 	x := p.multiplicative()
-	for p.is("+") || p.is("-") {
+	for n := 0; p.is("+") || p.is("-"); n++ {
+		p.chain(n)
 		t := p.tok()
 		p.at++
 		x = &binaryNode{t.text, x, p.multiplicative(), t.pos}
@@ -151,7 +158,8 @@ func (p *parser) additive() node {
 
 func (p *parser) multiplicative() node {
 	x := p.unary()
-	for p.is("*") || p.is("/") || p.is("%") {
+	for n := 0; p.is("*") || p.is("/") || p.is("%"); n++ {
+		p.chain(n)
 		t := p.tok()
 		p.at++
 		x = &binaryNode{t.text, x, p.unary(), t.pos}
@@ -329,6 +337,8 @@ func (p *parser) lvalue() node {
 
 // fieldNumber reads the text after a dollar: ++ binds it before the field.
 func (p *parser) fieldNumber() node {
+	p.enter()
+	defer p.leave()
 	t := p.tok()
 	if t.kind == tokenPunct {
 		switch t.text {
@@ -356,6 +366,8 @@ func (p *parser) index(array node) node {
 }
 
 func (p *parser) getline() node {
+	p.enter()
+	defer p.leave()
 	t := p.tok()
 	p.at++
 	x := &getlineNode{target: p.target(), pos: t.pos}

@@ -26,8 +26,9 @@ type parser struct {
 }
 
 // parse reads the whole program.
-func parse(prog *program, warn func(pos int, text string)) (err error) {
-	tokens, err := lex(prog.text, warn)
+// It calls take for each token.
+func parse(prog *program, warn func(pos int, text string), take func() error) (err error) {
+	tokens, err := lex(prog.text, warn, take)
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,16 @@ func (p *parser) unexpected() {
 
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxNesting {
+		p.fail(p.tok().pos, "nested too deeply")
+	}
+}
+
+// maxChain bounds the number of operators in a row, which make a tree of as many levels.
+const maxChain = 10_000
+
+// chain fails when an expression has n operators in a row already and n is too many.
+func (p *parser) chain(n int) {
+	if n >= maxChain {
 		p.fail(p.tok().pos, "nested too deeply")
 	}
 }

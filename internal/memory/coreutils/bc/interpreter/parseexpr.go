@@ -5,7 +5,8 @@ func (p *parser) expr() node {
 	p.enter()
 	defer func() { p.depth-- }()
 	x := p.and()
-	for p.accept("||") {
+	for n := 0; p.accept("||"); n++ {
+		p.chain(n)
 		x = &binaryNode{"||", x, p.and()}
 	}
 	return x
@@ -13,7 +14,8 @@ func (p *parser) expr() node {
 
 func (p *parser) and() node {
 	x := p.not()
-	for p.accept("&&") {
+	for n := 0; p.accept("&&"); n++ {
+		p.chain(n)
 		x = &binaryNode{"&&", x, p.not()}
 	}
 	return x
@@ -31,7 +33,8 @@ func (p *parser) not() node {
 
 func (p *parser) relation() node {
 	x := p.sum()
-	for p.tok.kind == tokenPunct {
+	for n := 0; p.tok.kind == tokenPunct; n++ {
+		p.chain(n)
 		switch p.tok.text {
 		case "<", "<=", ">", ">=", "==", "!=":
 		default:
@@ -46,7 +49,8 @@ func (p *parser) relation() node {
 
 func (p *parser) sum() node {
 	x := p.product()
-	for p.is("+") || p.is("-") {
+	for n := 0; p.is("+") || p.is("-"); n++ {
+		p.chain(n)
 		op := p.tok.text
 		p.next()
 		x = &binaryNode{op, x, p.product()}
@@ -56,7 +60,8 @@ func (p *parser) sum() node {
 
 func (p *parser) product() node {
 	x := p.power()
-	for p.is("*") || p.is("/") || p.is("%") {
+	for n := 0; p.is("*") || p.is("/") || p.is("%"); n++ {
+		p.chain(n)
 		op := p.tok.text
 		p.next()
 		x = &binaryNode{op, x, p.power()}

@@ -46,6 +46,16 @@ func (p *parser) enter() {
 	}
 }
 
+// maxChain bounds the number of operators in a row, which make a tree of as many levels.
+const maxChain = 10_000
+
+// chain fails when an expression has n operators in a row already and n is too many.
+func (p *parser) chain(n int) {
+	if n >= maxChain {
+		panic(&syntaxError{"nested too deeply"})
+	}
+}
+
 func (p *parser) newlines() {
 	for p.tok.kind == tokenNewline {
 		p.next()

@@ -70,6 +70,7 @@ type compiler struct {
 	builtin map[string]*compiledFunc
 	errs    []error
 	deep    int
+	ended   error // why the process has to end
 }
 
 func (c *compiler) errorAt(pos int, format string, args ...any) {
@@ -113,6 +114,12 @@ func lost(r run) trace {
 }
 
 func (c *compiler) expr(s *scope, x expr) filter {
+	if c.ended != nil {
+		return c.nothing()
+	}
+	if c.ended = c.vm.tick(); c.ended != nil {
+		return c.nothing()
+	}
 	if c.deep++; c.deep > maxNesting {
 		c.errorAt(0, "program is nested too deep")
 		c.deep--

@@ -46,10 +46,11 @@ type lexer struct {
 	at   int
 	toks []token
 	deep int
+	take func() error // called for each token
 }
 
-func lex(src string) ([]token, error) {
-	l := &lexer{src: src}
+func lex(src string, take func() error) ([]token, error) {
+	l := &lexer{src: src, take: take}
 	if err := l.until(0); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,9 @@ func (l *lexer) until(end byte) error {
 			}
 		}
 		if err := l.token(c); err != nil {
+			return err
+		}
+		if err := l.take(); err != nil {
 			return err
 		}
 	}
@@ -251,7 +255,7 @@ func (l *lexer) str(format string) error {
 				return err
 			}
 			l.at += 2
-			inner := &lexer{src: l.src, at: l.at, deep: l.deep}
+			inner := &lexer{src: l.src, at: l.at, deep: l.deep, take: l.take}
 			if err := inner.until(')'); err != nil {
 				return err
 			}

@@ -107,13 +107,27 @@ type Program struct {
 	root *env
 }
 
-// Compile compiles a program. The error is a *CompileError.
+// tokenMemory is what a token of a program takes at most, with the tree and the functions that are made of it.
+const tokenMemory = 400
+
+// takeToken takes the memory of a token, and fuel.
+func (vm *machine) takeToken() error {
+	if err := vm.hold(tokenMemory); err != nil {
+		return err
+	}
+	return vm.tick()
+}
+
+// Compile compiles a program. The error is a *CompileError, or why the process has to end.
 func Compile(src string, o Options) (*Program, error) {
 	vm := &machine{o: o}
 	c := &compiler{vm: vm, src: src, builtin: map[string]*compiledFunc{}}
-	m, err := parse(src)
-	if err != nil {
+	m, err := parse(src, vm.takeToken)
+	if _, ok := errors.AsType[*SyntaxError](err); ok {
 		return nil, &CompileError{[]error{err}}
+	}
+	if err != nil {
+		return nil, err
 	}
 	var root *env
 	var s *scope
@@ -131,6 +145,9 @@ func Compile(src string, o Options) (*Program, error) {
 		body = identity{}
 	}
 	main := c.expr(s, body)
+	if c.ended != nil {
+		return nil, c.ended
+	}
 	if len(c.errs) > 0 {
 		return nil, &CompileError{c.errs}
 	}

@@ -55,7 +55,7 @@ func (l *linker) one(s *scope, root *env, imp importing, from string) (*scope, *
 		s = s.with(scopeVar, imp.name)
 		return s, &env{up: root, val: values}
 	}
-	mod, err := parse(content)
+	mod, err := parse(content, l.c.vm.takeToken)
 	if err != nil {
 		return fail(strings.TrimPrefix(err.Error(), "error: "))
 	}
@@ -117,7 +117,7 @@ func moduleMeta(vm *machine, in Value, _ []Value) (Value, error) {
 	if err != nil {
 		return nil, &Error{err.Error()}
 	}
-	m, err := parse(content)
+	m, err := parse(content, vm.takeToken)
 	if err != nil {
 		return nil, &Error{err.Error()}
 	}

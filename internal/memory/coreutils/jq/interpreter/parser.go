@@ -13,8 +13,9 @@ type parser struct {
 	deep int
 }
 
-func parse(src string) (m *module, err error) {
-	toks, err := lex(src)
+// parse reads a program. It calls take for each token.
+func parse(src string, take func() error) (m *module, err error) {
+	toks, err := lex(src, take)
 	if err != nil {
 		return nil, err
 	}

@@ -221,6 +221,7 @@ func (p *parser) postfixNoBind() expr {
 }
 
 func (p *parser) branch() expr {
+	defer p.nested()()
 	p.at++ // if or elif
 	b := branch{cond: p.pipe()}
 	p.expect("then")

@@ -85,7 +85,7 @@ func (c *compiler) prelude(name string, arity int) (*compiledFunc, bool) {
 	if !ok {
 		return nil, false
 	}
-	m, err := parse(src)
+	m, err := parse(src, func() error { return nil }) // of this package
 	if err != nil || len(m.defs) != 1 {
 		c.errorAt(0, "%s is broken", key)
 		return nil, false
