@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,7 @@ const (
 // end by itself or within its time, without taking memory or leaving anything behind, and
 // the machine has to work afterwards.
 func Test_A_Machine_Outlives_Every_Attack(t *testing.T) {
-	for _, a := range attacks {
+	for _, a := range slices.Concat(attacks, nested) {
 		t.Run(a.name, func(t *testing.T) { a.run(t) })
 	}
 }
