@@ -121,6 +121,11 @@ type Rule struct {
 	Applied bool   // whether it decides about Path
 }
 
+// IsUnmatched reports whether a person wrote a glob that stands for no path now.
+func (r Rule) IsUnmatched() bool {
+	return r.Missing && !r.Exact && r.Preset == "" && r.Layer != LayerDefaults && r.Layer != "protected"
+}
+
 // Command is a wrapped command.
 type Command struct {
 	Name    string   // "git"
@@ -136,6 +141,18 @@ type Command struct {
 type Dropped struct {
 	Name string
 	Why  string // "looks secret", "loader variable", "env.deny in FILE:LINE", ...
+}
+
+// CheckLimitsOfDisk returns Unsupported when the policy sets a limit on what all files together take, which only a file system
+// in memory counts.
+func (p *Plan) CheckLimitsOfDisk() error {
+	for _, name := range []string{"disk", "nodes"} {
+		if source, ok := p.Limits.Required[name]; ok {
+			return sandbox.Errorf(sandbox.Unsupported, "limits.%s in %s: files on a disk are not counted", name, source).
+				WithHint("take it out of the policy, or use the backend virtual")
+		}
+	}
+	return nil
 }
 
 // Limits are the limits of a plan. A limit that only the defaults ask for is

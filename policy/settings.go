@@ -51,6 +51,8 @@ func resolveLimits(layers []sandbox.Layer) Limits {
 		mergeLimit(&out, l, "memory", &out.Memory, l.Policy.Limits.Memory)
 		mergeLimit(&out, l, "tmp", &out.Tmp, l.Policy.Limits.Tmp)
 		mergeLimit(&out, l, "file", &out.File, l.Policy.Limits.File)
+		mergeLimit(&out, l, "disk", &out.Disk, l.Policy.Limits.Disk)
+		mergeLimit(&out, l, "nodes", &out.Nodes, l.Policy.Limits.Nodes)
 		mergeLimit(&out, l, "pids", &out.Pids, l.Policy.Limits.Pids)
 		mergeLimit(&out, l, "cpu", &out.CPU, l.Policy.Limits.CPU)
 	}
@@ -85,6 +87,8 @@ func raisedLimits(below, l sandbox.Limits) []string {
 	raised("limits.tmp", l.Tmp > 0 && (below.Tmp == 0 || l.Tmp > below.Tmp))
 	// Nothing set means this much in memory.
 	raised("limits.file", isAbove(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
+	raised("limits.disk", isAbove(cmp.Or(below.Disk, sandbox.DefaultMemoryDisk), l.Disk))
+	raised("limits.nodes", isAbove(cmp.Or(below.Nodes, sandbox.DefaultMemoryNodes), l.Nodes))
 	raised("limits.pids", isAbove(below.Pids, l.Pids))
 	raised("limits.cpu", isAbove(below.CPU, l.CPU))
 	return keys

@@ -31,6 +31,7 @@ func checkLayers(layers []sandbox.Layer) error {
 //   - backend not at all: another backend may isolate less
 //   - commands only to false, or to the command's preset where it runs freely
 //   - env only deny; limits only lower; no sockets
+//   - assistants not at all: workspaces of all projects are removed by it
 func checkTightens(layers []sandbox.Layer) error {
 	for i, l := range layers {
 		if l.Trusted {
@@ -87,6 +88,8 @@ func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	for _, name := range slices.Sorted(maps.Keys(p.Env.Set)) {
 		add("env.set."+name, true)
 	}
+	add("assistants.workspace_retention", p.Assistants.WorkspaceRetention != 0)
+	add("assistants.cleanup_schedule", p.Assistants.CleanupSchedule != "")
 	return append(keys, raisedLimits(resolveLimits(below).Limits, p.Limits)...)
 }
 

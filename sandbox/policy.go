@@ -24,6 +24,14 @@ type Policy struct {
 
 	Env    Env    `json:"env,omitzero"`    // the environment
 	Limits Limits `json:"limits,omitzero"` // resources
+
+	Assistants Assistants `json:"assistants,omitzero"` // their state; only of the user's own configuration
+}
+
+// Assistants says how long the state of assistants is stored. Sandboxes ignore it.
+type Assistants struct {
+	WorkspaceRetention Duration `json:"workspace_retention,omitempty"` // after which an unused workspace is removed; 0: a week
+	CleanupSchedule    string   `json:"cleanup_schedule,omitempty"`    // as in cron: minute, hour, day, month, weekday; "": "0 3 * * *"
 }
 
 // CommandRule says what happens when a command of this name is run: "true" (it
@@ -79,12 +87,19 @@ type Limits struct {
 	Memory Bytes    `json:"memory,omitempty"` // memory of all processes together
 	Tmp    Bytes    `json:"tmp,omitempty"`    // size of the private /tmp
 	File   Bytes    `json:"file,omitempty"`   // size to which a command can make one file grow; see [DefaultMemoryFile]
+	Disk   Bytes    `json:"disk,omitempty"`   // size of all files that commands write, in memory; see [DefaultMemoryDisk]
+	Nodes  int      `json:"nodes,omitempty"`  // files and directories that commands make, in memory; see [DefaultMemoryNodes]
 	Pids   int      `json:"pids,omitempty"`   // processes and threads at one time
 	CPU    float64  `json:"cpu,omitempty"`    // processors, 1.5 is one and a half
 }
 
-// DefaultMemoryFile is the limit on the size of a file in memory when the policy sets none. Other backends have none then.
-const DefaultMemoryFile Bytes = 10 << 20
+// The limits in memory when the policy sets none, large enough for a repository with its node_modules. Other backends have no
+// limit on a file then, and refuse the other two.
+const (
+	DefaultMemoryFile  Bytes = 256 << 20
+	DefaultMemoryDisk  Bytes = 2 << 30
+	DefaultMemoryNodes       = 500_000
+)
 
 // Duration is a time.Duration that reads "90s" or "1h30m".
 type Duration time.Duration

@@ -220,6 +220,8 @@ func enforceOrRefuse(ctx context.Context, h Harness) error {
 		"limits.pids":   func(l *sandbox.Limits) { l.Pids = 64 },
 		"limits.cpu":    func(l *sandbox.Limits) { l.CPU = 0.5 },
 		"limits.file":   func(l *sandbox.Limits) { l.File = 4 << 20 },
+		"limits.disk":   func(l *sandbox.Limits) { l.Disk = 64 << 20 },
+		"limits.nodes":  func(l *sandbox.Limits) { l.Nodes = 1000 },
 		"limits.tmp":    func(l *sandbox.Limits) { l.Tmp = 1 << 20 },
 	} {
 		state := sandbox.State("unknown")

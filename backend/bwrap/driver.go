@@ -66,6 +66,9 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 		return nil, sandbox.Errorf(sandbox.Invalid, "state directory %q is not absolute", spec.State)
 	}
 	d.trace(plan)
+	if err := plan.CheckLimitsOfDisk(); err != nil {
+		return nil, err
+	}
 	if err := checkStage(spec, plan); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,11 @@ func (d *Driver) trace(plan *policy.Plan) {
 	for _, g := range plan.Guards {
 		t("plan", fmt.Sprintf("%-8s %s/%s", "guard", g.Dir, g.Name))
 	}
+	for _, r := range plan.Rules {
+		if r.IsUnmatched() {
+			t("plan", fmt.Sprintf("%-8s %s matches nothing, %s", r.Access, r.Pattern, r.Source))
+		}
+	}
 	for _, x := range plan.Dropped {
 		t("env", x.Name+" is left out: "+x.Why)
 	}

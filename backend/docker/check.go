@@ -58,6 +58,8 @@ func findings(info system.Info) []sandbox.Finding {
 		has("limits.pids", info.PidsLimit, "pids cgroup", "use a kernel with CONFIG_CGROUP_PIDS"),
 		enforced("limits.tmp", "tmpfs of that size"),
 		enforced("limits.file", "RLIMIT_FSIZE"),
+		{Rule: "limits.disk", State: sandbox.Impossible, Detail: "files on a disk are not counted", Fix: "use the virtual backend"},
+		{Rule: "limits.nodes", State: sandbox.Impossible, Detail: "files on a disk are not counted", Fix: "use the virtual backend"},
 		enforced("limits.wall", "this process"),
 		enforced("limits.output", "this process"),
 		{Rule: "userns", State: sandbox.Impossible, Detail: "containers make no user namespaces", Fix: "use the bwrap backend"},

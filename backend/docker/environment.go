@@ -20,6 +20,9 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := plan.CheckLimitsOfDisk(); err != nil {
+		return nil, err
+	}
 	hosts := map[string]bool{"TEMP": true, "TMP": true}
 	for _, kv := range spec.Env {
 		name, _, _ := strings.Cut(kv, "=")

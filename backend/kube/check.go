@@ -103,6 +103,8 @@ func limitFindings() []sandbox.Finding {
 		{Rule: "limits.pids", State: sandbox.Impossible, Detail: "only a node's kubelet limits the processes of a pod", Fix: "set podPidsLimit in the kubelet's configuration"},
 		enforced("limits.tmp", "tmpfs of that size"),
 		enforced("limits.file", "RLIMIT_FSIZE"),
+		{Rule: "limits.disk", State: sandbox.Impossible, Detail: "files on a disk are not counted", Fix: "use the virtual backend"},
+		{Rule: "limits.nodes", State: sandbox.Impossible, Detail: "files on a disk are not counted", Fix: "use the virtual backend"},
 		enforced("limits.wall", "this process"),
 		enforced("limits.output", "this process"),
 	}

@@ -34,6 +34,9 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.Plan, err = policy.Resolve(spec); err != nil {
 		return nil, err
 	}
+	if err := p.Plan.CheckLimitsOfDisk(); err != nil {
+		return nil, err
+	}
 	if p.Image == "" {
 		p.Image = d.options.Image
 	}

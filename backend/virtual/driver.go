@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -48,7 +49,9 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 		{Rule: "network", State: sandbox.Emulated, Detail: "curl alone reaches the network, through the allow-list"},
 		{Rule: "limits.memory", State: sandbox.Emulated, Detail: "variables, buffers and captured output are counted"},
 		{Rule: "limits.pids", State: sandbox.Emulated, Detail: "the machine's process table"},
-		{Rule: "limits.file", State: sandbox.Emulated, Detail: "the file system counts; 10 MiB unless it is set"},
+		{Rule: "limits.file", State: sandbox.Emulated, Detail: "the file system counts; 256 MiB unless it is set"},
+		{Rule: "limits.disk", State: sandbox.Emulated, Detail: "the file system counts; 2 GiB unless it is set"},
+		{Rule: "limits.nodes", State: sandbox.Emulated, Detail: "the file system counts; 500000 unless it is set"},
 		{Rule: "limits.cpu", State: sandbox.Impossible, Detail: "commands are goroutines of this process"},
 		{Rule: "limits.tmp", State: sandbox.Impossible, Detail: "/tmp shares the limit of all files"},
 	}
@@ -124,16 +127,18 @@ func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil
 
 // tree returns the tree for a plan: a new one, or with Options.Share an existing one.
 func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
-	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
-	if size := plan.Limits.File; size > 0 {
-		options.Limits.FileBytes = int64(size)
-	}
+	l := d.options.Limits
+	options := vfs.Options{Now: d.options.Now, Limits: vfs.Limits{
+		Bytes:     cmp.Or(int64(plan.Limits.Disk), l.Bytes, int64(sandbox.DefaultMemoryDisk)),
+		FileBytes: cmp.Or(int64(plan.Limits.File), l.FileBytes, int64(sandbox.DefaultMemoryFile)),
+		Nodes:     cmp.Or(plan.Limits.Nodes, l.Nodes, sandbox.DefaultMemoryNodes),
+	}}
 	if !d.options.Share {
 		return newTree(plan, u, options, d.options.Journal)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := fmt.Sprintf("%q %v %v %v %d", plan.Workspace, plan.Mounts, plan.Guards, plan.Nested, plan.Limits.File)
+	key := fmt.Sprintf("%q %v %v %v %v", plan.Workspace, plan.Mounts, plan.Guards, plan.Nested, options.Limits)
 	if t := d.trees[key]; t != nil {
 		t.refs++
 		return t, nil

@@ -295,7 +295,32 @@ func Test_Sandboxes_May_Share_A_Tree(t *testing.T) {
 
 func Test_A_File_Is_As_Small_As_The_Policy_Thinks(t *testing.T) {
 	t.Parallel()
-	if sandbox.DefaultMemoryFile != vfs.DefaultFileBytes {
-		t.Errorf("a project may set %d untrusted, and %d is what it gets without", sandbox.DefaultMemoryFile, vfs.DefaultFileBytes)
+	res := sh(t, box(t, virtual.New(virtual.Options{}), project(t), sandbox.Policy{}),
+		fmt.Sprintf("truncate -s %d a; truncate -s %d b; wc -c <a; wc -c <b", sandbox.DefaultMemoryFile, sandbox.DefaultMemoryFile+1))
+	if want := fmt.Sprintf("%d\n0\n", sandbox.DefaultMemoryFile); string(res.Stdout) != want {
+		t.Errorf("got %q, want %q: what a project may set untrusted is what it gets without", res.Stdout, want)
+	}
+}
+
+func Test_The_Policy_Limits_All_Files_Together(t *testing.T) {
+	t.Parallel()
+	const script = `i=0; while [ $i -lt 12000 ] && : >n$i; do i=$((i+1)); done 2>/dev/null; echo $i
+		for f in a b c d e f g h i j k l; do truncate -s 0 $f; head -c 10000000 /dev/zero >$f || break; done 2>/dev/null; cat ? | wc -c`
+	for name, c := range map[string]struct {
+		limits sandbox.Limits
+		all    bool
+	}{
+		"a repository with its node_modules fits the default": {sandbox.Limits{}, true},
+		"fewer nodes":    {sandbox.Limits{Nodes: 1000}, false},
+		"a smaller disk": {sandbox.Limits{Disk: 20 << 20}, false},
+		"both are large": {sandbox.Limits{Nodes: 100000, Disk: 1 << 30}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := sh(t, box(t, virtual.New(virtual.Options{}), project(t), sandbox.Policy{Limits: c.limits}), script)
+			if all := string(res.Stdout) == "12000\n120000000\n"; all != c.all {
+				t.Errorf("%s%s", res.Stdout, res.Stderr)
+			}
+		})
 	}
 }

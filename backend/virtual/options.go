@@ -11,7 +11,7 @@ import (
 
 // Options configures a Driver. The zero value is useful.
 type Options struct {
-	Limits   vfs.Limits      // of what commands write in one sandbox; zero fields: the defaults of package vfs
+	Limits   vfs.Limits      // of what commands write in one sandbox; zero fields: those of the policy, whose defaults are in package sandbox
 	Commands []shell.Command // further programs, which replace those of the same name
 
 	// Share lets sandboxes over the same workspace, with the same rules for paths, share one

@@ -21,7 +21,7 @@ reach, unless a policy allows them.`
 agent-sandbox exec --allow example.com curl https://example.com`
 	root.Use = "agent-sandbox [flags] -- COMMAND [ARG...]"
 	root.SuggestionsMinimumDistance = 2
-	root.Flags().BoolP("version", "v", false, "print the version")
+	root.Flags().Bool("version", false, "print the version, as -v alone does")
 	all := families(a)
 	for _, f := range all {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title})

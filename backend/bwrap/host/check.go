@@ -52,6 +52,9 @@ func diagnose(f facts) sandbox.Report {
 		add("limits."+c, false, f.judgeLimit(c))
 	}
 	add("limits.tmp", false, enforced("the size of a tmpfs"))
+	none := impossible("files on a disk are not counted", "use the virtual backend")
+	add("limits.disk", false, none)
+	add("limits.nodes", false, none)
 	add("limits.file", false, enforced("RLIMIT_FSIZE"))
 	add("limits.wall", false, verdict{sandbox.Emulated, "agent-sandbox kills the sandbox when its time is over", ""})
 	add("limits.output", false, verdict{sandbox.Emulated, "output over the limit is read and dropped", ""})

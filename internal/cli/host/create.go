@@ -23,10 +23,7 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 	if name == "" {
 		name = ConfiguredBackend(spec.Layers)
 	}
-	hooks := DriverOptions{Denied: refused.Add, record: refused.record, Cluster: o.Cluster}
-	if o.Debug {
-		hooks.Trace = a.Err.Debug
-	}
+	hooks := DriverOptions{Denied: refused.Add, record: refused.record, Cluster: o.Cluster, Trace: o.Trace(a)}
 	d, err := NewDriver(name, h, hooks)
 	if err != nil {
 		return nil, err

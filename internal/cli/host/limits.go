@@ -7,7 +7,7 @@ import (
 )
 
 // LimitNames lists the names of limits in flags and configuration.
-var LimitNames = []string{"wall", "output", "memory", "tmp", "file", "pids", "cpu"}
+var LimitNames = []string{"wall", "output", "memory", "tmp", "file", "disk", "nodes", "pids", "cpu"}
 
 // LimitValue returns the text of a limit, or "" when it is not set.
 func LimitValue(l sandbox.Limits, name string) string {
@@ -22,6 +22,10 @@ func LimitValue(l sandbox.Limits, name string) string {
 		return l.Tmp.String()
 	case name == "file" && l.File > 0:
 		return l.File.String()
+	case name == "disk" && l.Disk > 0:
+		return l.Disk.String()
+	case name == "nodes" && l.Nodes > 0:
+		return strconv.Itoa(l.Nodes)
 	case name == "pids" && l.Pids > 0:
 		return strconv.Itoa(l.Pids)
 	case name == "cpu" && l.CPU > 0:

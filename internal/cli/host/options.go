@@ -20,7 +20,8 @@ type Options struct {
 	Firewall []string       // --firewall
 	policy   sandbox.Policy // all other flags: the last layer
 	Cluster  Cluster        // --context, --namespace, --guest-image, --runtime-class, --warm-pool
-	Debug    bool           // --debug
+	debug    bool           // --debug
+	verbose  int            // how often -v was given
 
 	Resident bool // commands share one isolation; not a flag
 }
@@ -50,10 +51,29 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	console.AddFlag(fs, "env", "", "pass a variable that looks secret; `NAME`, or a prefix*;\nNAME=VALUE sets it, '!NAME' keeps it out", func(s string) error {
 		return setEnv(&p.Env, s)
 	})
-	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5", func(s string) error {
+	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5, and for the\nbackend virtual disk=4GiB nodes=100000", func(s string) error {
 		return setLimits(&p.Limits, s)
 	})
-	fs.BoolVar(&o.Debug, "debug", false, "print decisions and their reasons on stderr")
+	fs.CountVarP(&o.verbose, "verbose", "v", "print the configuration files and the plan on stderr; -vv: also how layers\nwere merged, and the options of the isolation")
+	fs.BoolVar(&o.debug, "debug", false, "the same as -vv")
+}
+
+// detailed are the phases that only -vv prints.
+var detailed = map[string]bool{"version": true, "config-merge": true, "bwrap-args": true, "env": true}
+
+// Trace returns the function that prints decisions and their reasons, as much as the user asked for; nil: nothing.
+func (o *Options) Trace(a *console.App) func(phase, line string) {
+	switch {
+	case o.debug || o.verbose > 1:
+		return a.Err.Debug
+	case o.verbose == 0:
+		return nil
+	}
+	return func(phase, line string) {
+		if !detailed[phase] {
+			a.Err.Debug(phase, line)
+		}
+	}
 }
 
 func setCommands(rules *map[string]sandbox.CommandRule, s string) error {
@@ -114,6 +134,13 @@ func setLimit(l *sandbox.Limits, name, value string) (err error) {
 		l.Tmp, err = sandbox.ParseBytes(value)
 	case "file":
 		l.File, err = sandbox.ParseBytes(value)
+	case "disk":
+		l.Disk, err = sandbox.ParseBytes(value)
+	case "nodes":
+		l.Nodes, err = strconv.Atoi(value)
+		if err != nil || l.Nodes <= 0 {
+			err = fmt.Errorf("expected a positive number, got %q", value)
+		}
 	case "pids":
 		l.Pids, err = strconv.Atoi(value)
 		if err != nil || l.Pids <= 0 {

@@ -17,8 +17,8 @@ func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	if o.Debug {
-		debugLayers(a, sources, layers)
+	if trace := o.Trace(a); trace != nil {
+		traceLayers(trace, sources, layers)
 	}
 	return sandbox.Spec{
 		Workspace: h.Workspace, Home: h.Home, Env: a.Env, Layers: layers,
@@ -33,7 +33,7 @@ func WritableBy(a *console.App, o *Options) (hostfile.Writable, error) {
 		return nil, err
 	}
 	quiet := *o
-	quiet.Debug = false
+	quiet.debug, quiet.verbose = false, 0
 	spec, err := NewSpec(a, h, &quiet)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func PolicySources(a *console.App, h Host, o *Options) policy.Sources {
 	}
 }
 
-func debugLayers(a *console.App, sources policy.Sources, layers []sandbox.Layer) {
-	a.Err.Debug("version", console.CurrentBuild().String())
+func traceLayers(trace func(phase, line string), sources policy.Sources, layers []sandbox.Layer) {
+	trace("version", console.CurrentBuild().String())
 	read := map[string]bool{}
 	for _, l := range layers {
 		read[l.File] = true
@@ -82,18 +82,18 @@ func debugLayers(a *console.App, sources policy.Sources, layers []sandbox.Layer)
 			if !l.Trusted {
 				trust = "not trusted: it can only tighten"
 			}
-			a.Err.Debug("config-load", fmt.Sprintf("%s: %s (%s)", l.Name, l.File, trust))
+			trace("config-load", fmt.Sprintf("%s: %s (%s)", l.Name, l.File, trust))
 		}
 	}
 	for _, file := range policy.ConfigFiles(sources) {
 		if !read[file] && file != sources.Trust.Dir {
-			a.Err.Debug("config-load", "not there: "+file)
+			trace("config-load", "not there: "+file)
 		}
 	}
 	for _, l := range layers {
 		text, err := json.Marshal(l.Policy)
 		if err == nil {
-			a.Err.Debug("config-merge", fmt.Sprintf("%s: %s", l.Name, text))
+			trace("config-merge", fmt.Sprintf("%s: %s", l.Name, text))
 		}
 	}
 }

@@ -76,10 +76,7 @@ func createSandbox(ctx context.Context, a *console.App, f *host.Options, k inven
 	if err := k.Check(backend); err != nil {
 		return err
 	}
-	use := host.DriverOptions{Cluster: f.Cluster}
-	if f.Debug {
-		use.Trace = a.Err.Debug
-	}
+	use := host.DriverOptions{Cluster: f.Cluster, Trace: f.Trace(a)}
 	d, err := inventory.NewLifecycle(backend, h, use, k)
 	if err == nil {
 		err = inventory.CheckVacant(ctx, a, h, name)

@@ -133,6 +133,21 @@ func (t *planTable) paths() {
 	}
 	t.heading("PATHS")
 	t.table(rows)
+	t.unmatched()
+}
+
+// unmatched prints the patterns of people that stand for no path now.
+func (t *planTable) unmatched() {
+	rows := [][]string{{"ACCESS", "PATTERN", "SOURCE"}}
+	for _, r := range t.plan.Rules {
+		if r.IsUnmatched() {
+			rows = append(rows, []string{r.Access.String(), t.short(r.Pattern), t.short(r.Source)})
+		}
+	}
+	if len(rows) > 1 {
+		t.heading("PATTERNS that match nothing")
+		t.table(rows)
+	}
 }
 
 // ruleName returns the preset, or the group, by which users know a rule.

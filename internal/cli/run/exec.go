@@ -168,16 +168,17 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	if f.json {
 		stdio.Stdout, stdio.Stderr = &stdout, &stderr
 	}
-	if f.Debug {
-		a.Err.Debug("process", fmt.Sprintf("start %q in %s sandbox %s", args, box.Backend(), box.ID()))
+	trace := f.Trace(a)
+	if trace != nil {
+		trace("process", fmt.Sprintf("start %q in %s sandbox %s", args, box.Backend(), box.ID()))
 	}
 	hidden := index.Begin()
 	res, err := startCommand(ctx, box, cmd, stdio, relay)
 	if err != nil {
 		return 0, err
 	}
-	if f.Debug {
-		debugResult(a, res)
+	if trace != nil {
+		traceResult(trace, res)
 	}
 	if err := proposed.add(refused.All()); err != nil {
 		return res.Code, err
@@ -227,8 +228,8 @@ func printRemarks(a *console.App, res *sandbox.Result) {
 	}
 }
 
-func debugResult(a *console.App, res *sandbox.Result) {
-	a.Err.Debug("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
+func traceResult(trace func(phase, line string), res *sandbox.Result) {
+	trace("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
 }
 
 // dryRunner is implemented by a backend that can show its command line.

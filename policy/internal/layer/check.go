@@ -155,6 +155,7 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 		{"limits.output", lim.Output < 0, `a positive size such as "512MiB"`},
 		{"limits.memory", lim.Memory < 0, `a positive size such as "512MiB"`},
 		{"limits.tmp", lim.Tmp < 0, `a positive size such as "512MiB"`},
+		{"limits.disk", lim.Disk < 0, `a positive size such as "512MiB"`},
 		{"limits.file", lim.File < 0, `a positive size such as "512MiB"`},
 	} {
 		if size.negative {
@@ -165,6 +166,9 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 	written := func(key string) bool { return l.Lines[key] > 0 }
 	if lim.Pids < 0 || (lim.Pids == 0 && written("limits.pids")) {
 		return Errorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)
+	}
+	if lim.Nodes < 0 || (lim.Nodes == 0 && written("limits.nodes")) {
+		return Errorf(l, "limits.nodes", "found %d, expected a whole number of at least 1", lim.Nodes)
 	}
 	// Written so that NaN, which compares false with everything, is refused.
 	if ok := lim.CPU >= MinCPU && lim.CPU <= MaxCPU; !ok && (lim.CPU != 0 || written("limits.cpu")) {

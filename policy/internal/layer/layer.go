@@ -71,6 +71,12 @@ func flagSource(key string) string {
 	case "limits":
 		return "--limit"
 	case "filesystem":
+		switch rest {
+		case "presets":
+			return "--preset"
+		case "sockets":
+			return "--socket"
+		}
 		return "--" + rest
 	case "secrets":
 		return "--secret"

@@ -21,6 +21,8 @@ func Test_A_Source_Names_The_File_The_Flag_Or_The_Origin(t *testing.T) {
 		{"the defaults", sandbox.Layer{Name: Defaults}, "network", "built in"},
 		{"a flag of its own", flags, "network", "--network"},
 		{"the flag of a path", flags, "filesystem.ro[2]", "--ro"},
+		{"the flag of a preset", flags, "filesystem.presets[0]", "--preset"},
+		{"the flag of a socket", flags, "filesystem.sockets[0]", "--socket"},
 		{"the flag of a command", flags, "commands.a.b", "--cmd"},
 		{"a layer of a program", sandbox.Layer{}, "network", "policy"},
 	} {
