@@ -19,9 +19,10 @@ func newAgentPrune(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "remove the workspaces of chats that are not used any more",
-		Long: `Those that were not used for a week, and never one in use. Chats and what was said
-in them stay, but for --history; what runs cost stays booked. Without this command
-'agent run' does it after three o'clock at night, once a day.`,
+		Long: `Those that were not used for a week, or for assistants.workspace_retention of the
+configuration, and never one in use. Chats and what was said in them stay, but for
+--history; what runs cost stays booked. Without this command 'agent run' does it
+after three o'clock at night, once a day, or by assistants.cleanup_schedule.`,
 		Example: `agent-sandbox agent prune --dry-run
 agent-sandbox agent prune --older-than 24h --history 2160h`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -33,7 +34,7 @@ agent-sandbox agent prune --older-than 24h --history 2160h`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return pruneAgents(cmd.Context(), a, f) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().DurationVar(&f.olderThan, "older-than", 0, "workspaces that were not used for this `DURATION`, as in 36h;\n0 means a week")
+	cmd.Flags().DurationVar(&f.olderThan, "older-than", 0, "workspaces that were not used for this `DURATION`, as in 36h;\n0 means that of the configuration, or a week")
 	cmd.Flags().DurationVar(&f.history, "history", 0, "chats, too, that were not used for this `DURATION`;\n0 means none")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print what would be removed")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")

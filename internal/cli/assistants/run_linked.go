@@ -189,7 +189,12 @@ func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assista
 	if err != nil {
 		return nil, err
 	}
+	settings, err := assistantSettings(a, h)
+	if err != nil {
+		return nil, err
+	}
 	return agent.New(ctx, agent.Options{
+		WorkspaceRetention: time.Duration(settings.WorkspaceRetention), CleanupSchedule: settings.CleanupSchedule,
 		Assistants: root, StateDir: stateDir(a.Env, h.Home), Env: a.Env, Home: h.Home, HooksWorker: []string{worker},
 		Isolation: func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
 			return isolationOf(a, h, s, f.backend)
@@ -201,6 +206,20 @@ func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assista
 // userLayers reads the user's own configuration.
 func userLayers(a *console.App, h host.Host) ([]sandbox.Layer, error) {
 	return policy.Load(policy.Sources{Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Trust: &policy.Trust{Dir: h.TrustDir()}})
+}
+
+// assistantSettings returns what the user's configuration says about the state of assistants.
+func assistantSettings(a *console.App, h host.Host) (sandbox.Assistants, error) {
+	layers, err := userLayers(a, h)
+	if err != nil {
+		return sandbox.Assistants{}, err
+	}
+	var out sandbox.Assistants
+	for _, l := range layers {
+		out.WorkspaceRetention = cmp.Or(l.Policy.Assistants.WorkspaceRetention, out.WorkspaceRetention)
+		out.CleanupSchedule = cmp.Or(l.Policy.Assistants.CleanupSchedule, out.CleanupSchedule)
+	}
+	return out, nil
 }
 
 // chosenBackend returns the backend that a flag, the assistant or the configuration names, in this order. An image without a

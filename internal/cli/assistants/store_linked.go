@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
@@ -32,7 +33,17 @@ func openBooks(ctx context.Context, a *console.App) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, stateDir(a.Env, home), store.Options{Existing: true})
+	h, err := host.Locate(a.Env, "")
+	if err != nil {
+		return nil, err
+	}
+	settings, err := assistantSettings(a, h)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, stateDir(a.Env, home), store.Options{
+		Existing: true, Retention: time.Duration(settings.WorkspaceRetention), Schedule: settings.CleanupSchedule,
+	})
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil, nil
 	}
