@@ -224,15 +224,19 @@ func Test_Workspaces_Are_Stored_For_The_Configured_Time(t *testing.T) {
 	for name, c := range map[string]struct {
 		retention time.Duration
 		left      int
-	}{"a week": {0, 1}, "a nanosecond": {1, 0}} {
+	}{"a week": {0, 1}, "half an hour": {30 * time.Minute, 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, _ := newApp(t, nil, map[string]string{"assistants/qa/package.yao": `{"name": "QA", "connector": "scripted"}`}, func(o *agent.Options) { o.WorkspaceRetention, o.CleanupSchedule = c.retention, "* * * * *" })
-			space, err := a.store.OpenWorkspace(t.Context(), "ann", "c1", store.Limits{})
+			before, err := store.Open(t.Context(), a.store.Dir(), store.Options{Existing: true, Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			space, err := before.OpenWorkspace(t.Context(), "ann", "c1", store.Limits{})
 			if err == nil {
 				err = space.Close()
 			}
-			if err = errors.Join(err, a.CleanUp(t.Context(), time.Minute)); err != nil {
+			if err = errors.Join(err, before.Close(), a.CleanUp(t.Context(), time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if left := a.workspaces(t); len(left) != c.left {
