@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
-	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -93,6 +94,9 @@ func (s *Session) abs(name string) string {
 	}
 	return path.Join(s.shell.Dir(), name)
 }
+
+// Usage returns what the files of the sandbox take, the system's own included.
+func (s *Session) Usage() vfs.Usage { return s.shell.FS().Usage() }
 
 // Save returns the state of the files and the shell; see [shell.Shell.Save].
 func (s *Session) Save() *shell.State { return s.shell.Save() }

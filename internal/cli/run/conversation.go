@@ -31,8 +31,21 @@ type conversation struct {
 	typed   *keyboard
 	editor  *term.Terminal
 	saved   map[string]*shell.State
+	ran     []ran // the last commands, at most maxRan
+	count   int   // of all commands
+	spent   time.Duration
 	lastTab string // the text that the last Tab could not complete; a second Tab lists the choices
 }
+
+// ran is a command that was run.
+type ran struct {
+	text   string
+	status int
+	took   time.Duration
+}
+
+// maxRan is the number of commands that :history lists.
+const maxRan = 1000
 
 func newConversation(a *console.App, s *virtual.Session, m memory) (*conversation, error) {
 	typed, err := newKeyboard()
@@ -140,8 +153,10 @@ func (c *conversation) execute(ctx context.Context, text string) (shell.Result, 
 	defer stop()
 	stdio := c.app.Stdio
 	stdio.Stdin = c.typed
+	began := time.Now()
 	res, err := c.session.Run(ctx, text, stdio)
 	c.typed.reclaim()
+	defer func() { c.remember(ran{strings.TrimSpace(text), res.Status, time.Since(began)}) }()
 	if err != nil {
 		c.typed.drop()
 		fmt.Fprintln(c.app.Stdio.Stderr)
@@ -151,6 +166,34 @@ func (c *conversation) execute(ctx context.Context, text string) (shell.Result, 
 		c.app.Err.Say(res.Limit.Error())
 	}
 	return res, nil
+}
+
+// remember adds a command to the history.
+func (c *conversation) remember(r ran) {
+	if r.text == "" {
+		return
+	}
+	c.count++
+	c.spent += r.took
+	if len(c.ran) == maxRan {
+		c.ran = c.ran[1:]
+	}
+	c.ran = append(c.ran, r)
+}
+
+// printHistory prints the last commands with their exit statuses and times.
+func (c *conversation) printHistory() {
+	for i, r := range c.ran {
+		fmt.Fprintf(c.app.Out, "%4d  status %d, %s: %s\n", c.count-len(c.ran)+i+1, r.status, r.took.Round(time.Microsecond), console.Escape(r.text))
+	}
+}
+
+// printStats prints what the sandbox takes, and its limits.
+func (c *conversation) printStats() {
+	u := c.session.Usage()
+	fmt.Fprintf(c.app.Out, "files: %s of %s, one at most %s\n", sandbox.Bytes(u.Bytes), sandbox.Bytes(u.Limits.Bytes), sandbox.Bytes(u.Limits.FileBytes))
+	fmt.Fprintf(c.app.Out, "nodes: %d of %d\n", u.Nodes, u.Limits.Nodes)
+	fmt.Fprintf(c.app.Out, "commands: %d in %s\n", c.count, c.spent.Round(time.Microsecond))
 }
 
 // command runs a line in the sandbox.
@@ -163,12 +206,16 @@ func (c *conversation) command(ctx context.Context, name, arg string) {
 		err = c.apply(ctx)
 	case "discard":
 		err = c.memory.workspace.Discard()
+	case "stats":
+		c.printStats()
+	case "history":
+		c.printHistory()
 	case "snapshot":
 		c.saved[arg] = c.session.Save()
 	case "restore":
 		err = c.restore(arg)
 	default:
-		fmt.Fprintln(c.app.Stdio.Stderr, ":diff :apply :discard :snapshot [NAME] :restore [NAME]")
+		fmt.Fprintln(c.app.Stdio.Stderr, ":diff :apply :discard :snapshot [NAME] :restore [NAME] :stats :history")
 	}
 	if err != nil {
 		c.app.Err.Print(err)

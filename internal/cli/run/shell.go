@@ -24,6 +24,7 @@ memory: lines are edited, Tab completes, the arrows bring back what was typed, C
 command, and lines that begin with a colon are for the sandbox:
   :diff  :apply  :discard                 what was changed in the workspace
   :snapshot [NAME]  :restore [NAME]       files and shell together
+  :stats  :history                        what files take; commands with statuses
 Input other than a terminal is a script. Other backends run bash.
 With a PATH that 'agent-sandbox init' has prepared, or in such a directory, it is the
 repository's sandbox over Docker, which is started when it does not run.`,

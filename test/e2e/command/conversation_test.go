@@ -29,6 +29,8 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		{":restore here\r", `prompt>`},
 		{"echo x-$x-$(cat file)\r", `x-1-one`},
 		{":apply\r", `1 change applied`},
+		{":stats\r", `files: \d+\S* of \S+, one at most 256MiB\s+nodes: \d+ of \d+\s+commands: 1\d in `},
+		{":history\r", `status 130, \S+: echo rea''dy; sleep 1000[\s\S]*status 0, \S+: echo x-`},
 		{"rm file; echo more >other\r", `prompt>`},
 	} {
 		c.keys(step.keys)
