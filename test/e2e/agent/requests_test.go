@@ -7,7 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"image"
+	raster "image"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -195,7 +195,7 @@ func Test_Steps_And_Traces_Are_Events(t *testing.T) {
 func Test_A_Picture_Reaches_The_Agent_As_A_Picture(t *testing.T) {
 	t.Parallel()
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
+	if err := png.Encode(&picture, raster.NewGray(raster.Rect(0, 0, 40, 30))); err != nil {
 		t.Fatal(err)
 	}
 	data := base64.StdEncoding.EncodeToString(picture.Bytes())
