@@ -74,6 +74,15 @@ func contradiction(mode sandbox.NetworkMode) error {
 	return fmt.Errorf("--network %s contradicts the flags of an allow-list (--allow, --deny, --private-host, --publish, --ca)", mode)
 }
 
+// AddFirewallFlag adds the flag --firewall, whose rules are appended to rules.
+func AddFirewallFlag(fs *pflag.FlagSet, usage string, rules *[]string) {
+	console.AddFlag(fs, "firewall", "", usage, func(s string) error {
+		items, err := splitItems(s)
+		*rules = append(*rules, items...)
+		return err
+	})
+}
+
 // splitItems splits a list at its commas.
 func splitItems(s string) ([]string, error) {
 	items := strings.Split(s, ",")

@@ -36,7 +36,7 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.image, "image", "", "make the sandbox of the container image `NAME` (docker, kube)")
 	AddClusterFlags(fs, &o.Cluster)
 	registerNetwork(fs, p)
-	console.AddListFlag(fs, "firewall", "reach hosts and presets such as @default or @github over a packet filter\non addresses: `RULE`[,...] (docker, as root)", &o.Firewall)
+	AddFirewallFlag(fs, "reach hosts and presets such as @default or @github over a packet filter\non addresses: `RULE`[,...] (docker, as root)", &o.Firewall)
 	console.AddBoolFlag(fs, "docker", "let commands reach the Docker engine, which is root on the host", &p.Docker)
 	console.AddBoolFlag(fs, "userns", "let commands create user namespaces, as browsers do", &p.Userns)
 	console.AddBoolFlag(fs, "debuggers", "let commands trace each other, as gdb and strace do", &p.Debuggers)
