@@ -11,6 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -21,6 +22,8 @@ type Config struct {
 	Env       map[string]string `json:"env,omitempty"`                  // variables of commands
 	Ports     []port            `json:"ports,omitempty"`                // published on the host's 127.0.0.1
 	Egress    []string          `json:"egress_allow_domains,omitempty"` // further hosts that commands may reach
+	Firewall  []string          `json:"firewall,omitempty"`             // hosts and presets of a packet filter, instead of the proxy
+	Limits    sandbox.Limits    `json:"limits,omitzero"`                // of the sandbox
 }
 
 // port is a number, or "HOSTPORT:PORT".
@@ -69,22 +72,37 @@ func IsConfigFile(path string) bool {
 	return filepath.Base(path) == filepath.Base(configFile) && filepath.Base(filepath.Dir(path)) == configDir
 }
 
-// Decode returns the policy of a configuration file, which always includes the default protections.
-func Decode(file string, data []byte) (sandbox.Policy, error) {
-	bad := func(err error) error { return sandbox.Errorf(sandbox.Invalid, "%s: %w", file, err) }
+// Decode returns the configuration in the content of a file.
+func Decode(file string, data []byte) (Config, error) {
+	bad := func(err error) (Config, error) {
+		return Config{}, sandbox.Errorf(sandbox.Invalid, "%s: %w", file, err)
+	}
 	text, err := hujson.Standardize(data)
 	if err != nil {
-		return sandbox.Policy{}, bad(err)
+		return bad(err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	var c Config
 	if err := d.Decode(&c); err != nil {
-		return sandbox.Policy{}, bad(err)
+		return bad(err)
 	}
 	if d.More() {
-		return sandbox.Policy{}, bad(errors.New("something follows the object"))
+		return bad(errors.New("something follows the object"))
 	}
+	for _, name := range c.Protected {
+		if !filepath.IsLocal(name) {
+			return bad(fmt.Errorf("protected: %q is not below the repository", name))
+		}
+	}
+	if len(c.Firewall) > 0 && len(c.Egress)+len(c.Ports) > 0 {
+		return bad(errors.New("found firewall with egress_allow_domains or ports, which a proxy serves; expected one of both"))
+	}
+	return c, nil
+}
+
+// Policy returns the policy of a configuration, which always includes the default protections.
+func (c Config) Policy() sandbox.Policy {
 	var p sandbox.Policy
 	p.Filesystem.RO = append(protected(), c.Protected...)
 	p.Env.Set = c.Env
@@ -95,33 +113,36 @@ func Decode(file string, data []byte) (sandbox.Policy, error) {
 	if len(c.Ports)+len(c.Egress) > 0 {
 		p.Network.Mode = sandbox.NetworkAllow
 	}
-	for _, name := range c.Protected {
-		if !filepath.IsLocal(name) {
-			return sandbox.Policy{}, bad(fmt.Errorf("protected: %q is not below the repository", name))
-		}
-	}
-	return p, nil
+	p.Limits = c.Limits
+	return p
 }
 
-// Layer returns the repository's configuration as a layer of a policy, trusted if trust has exactly its content. Without a
-// file it is that of [DefaultConfig].
-func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, error) {
+// Layer returns the repository's configuration as a layer of a policy, trusted if trust has exactly its content, and the rules of
+// its packet filter. Without a file it is that of [DefaultConfig]. Denied: a configuration without trust has such rules.
+func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, []string, error) {
 	l := sandbox.Layer{Name: "repository", Trusted: true}
 	l.Policy.Filesystem.RO = protected()
 	if err := r.CheckDir(); err != nil {
-		return l, err
+		return l, nil, err
 	}
 	data, err := policy.ReadConfig(r.ConfigFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
+		return l, nil, nil
 	}
 	if err != nil {
-		return l, err
+		return l, nil, err
 	}
-	if l.Policy, err = Decode(r.ConfigFile(), data); err != nil {
-		return l, err
+	c, err := Decode(r.ConfigFile(), data)
+	if err != nil {
+		return l, nil, err
 	}
-	l.File = r.ConfigFile()
-	l.Trusted, err = trust.Trusted(l.File, data)
-	return l, err
+	l.Policy, l.File = c.Policy(), r.ConfigFile()
+	if l.Trusted, err = trust.Trusted(l.File, data); err != nil {
+		return l, nil, err
+	}
+	if len(c.Firewall) > 0 && !l.Trusted {
+		return l, nil, sandbox.Errorf(sandbox.Denied, "%s: firewall: a project file may only tighten the policy", l.File).
+			WithHint("read it, then run: agent-sandbox trust %s", shellword.Quote(l.File))
+	}
+	return l, c.Firewall, nil
 }

@@ -22,6 +22,11 @@ func Test_Configuration_Is_A_Policy(t *testing.T) {
 		{"ports", `{"ports":[80,"8080:81"]}`, `{"network":{"publish":["80","8080:81"]},"filesystem":` + always + `]}}`},
 		{"hosts", `{"egress_allow_domains":["a.example"]}`, `{"network":{"allow":["a.example"]},"filesystem":` + always + `]}}`},
 		{"variables", `{"env":{"A":"b"}}`, `{"filesystem":` + always + `]},"env":{"set":{"A":"b"}}}`},
+		{"limits", `{"limits":{"memory":"2GiB","pids":500,"cpu":1.5}}`, `{"filesystem":` + always + `]},"limits":{"memory":"2GiB","pids":500,"cpu":1.5}}`},
+		{"a limit that is none", `{"limits":{"memory":"much"}}`, ""},
+		{"a limit that does not exist", `{"limits":{"files":3}}`, ""},
+		{"a packet filter and a proxy", `{"firewall":["@default"],"egress_allow_domains":["a.example"]}`, ""},
+		{"a packet filter and published ports", `{"firewall":["@default"],"ports":[80]}`, ""},
 		{"a path outside", `{"protected":["../x"]}`, ""},
 		{"an absolute path", `{"protected":["/etc"]}`, ""},
 		{"an unknown key", `{"readonly":[]}`, ""},
@@ -31,7 +36,8 @@ func Test_Configuration_Is_A_Policy(t *testing.T) {
 		{"nothing at all", ``, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Decode("config.json", []byte(c.in))
+			config, err := Decode("config.json", []byte(c.in))
+			p := config.Policy()
 			if c.want == "" {
 				if err == nil || !strings.HasPrefix(err.Error(), "config.json: ") {
 					t.Errorf("accepted as %+v, %v", p, err)
@@ -49,16 +55,16 @@ func Test_Configuration_Is_A_Policy(t *testing.T) {
 func Test_Configuration_Is_Trusted_By_Its_Content(t *testing.T) {
 	r := Repo{Path: t.TempDir()}
 	trust := &policy.Trust{Dir: filepath.Join(t.TempDir(), "trust")}
-	if l, err := r.Layer(trust); err != nil || !l.Trusted || len(l.Policy.Filesystem.RO) != 4 {
+	if l, _, err := r.Layer(trust); err != nil || !l.Trusted || len(l.Policy.Filesystem.RO) != 4 {
 		t.Errorf("without a file: %+v, %v", l, err)
 	}
-	if made, err := r.Init(false); err != nil || len(made) != 2 {
+	if made, err := r.Init(DefaultConfig(), false); err != nil || len(made) != 2 {
 		t.Fatalf("%v, %v", made, err)
 	}
-	if made, err := r.Init(false); err != nil || len(made) != 0 {
+	if made, err := r.Init(DefaultConfig(), false); err != nil || len(made) != 0 {
 		t.Errorf("a second time it made %v, %v", made, err)
 	}
-	if l, err := r.Layer(trust); err != nil || l.Trusted || l.File != r.ConfigFile() {
+	if l, _, err := r.Layer(trust); err != nil || l.Trusted || l.File != r.ConfigFile() {
 		t.Errorf("it is not trusted: %+v, %v", l, err)
 	}
 	data, err := os.ReadFile(r.ConfigFile())
@@ -68,14 +74,14 @@ func Test_Configuration_Is_Trusted_By_Its_Content(t *testing.T) {
 	if err := trust.Add(r.ConfigFile(), data); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := r.Layer(trust); err != nil || !l.Trusted {
+	if l, _, err := r.Layer(trust); err != nil || !l.Trusted {
 		t.Errorf("it is trusted: %+v, %v", l, err)
 	}
 	borrower := Repo{Path: t.TempDir()}
 	if err := os.Symlink(filepath.Join(r.Path, configDir), filepath.Join(borrower.Path, configDir)); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := borrower.Layer(trust); !errors.Is(err, sandbox.ErrInvalid) {
+	if l, _, err := borrower.Layer(trust); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("a repository borrows the trust in another: %+v, %v", l, err)
 	}
 	inside := Repo{Path: t.TempDir()}
@@ -88,18 +94,36 @@ func Test_Configuration_Is_Trusted_By_Its_Content(t *testing.T) {
 	}
 }
 
+func Test_A_Packet_Filter_Needs_Trust(t *testing.T) {
+	r := Repo{Path: t.TempDir()}
+	trust := &policy.Trust{Dir: filepath.Join(t.TempDir(), "trust")}
+	const text = `{"firewall":["@default","a.example"]}`
+	if err := errors.Join(os.Mkdir(filepath.Join(r.Path, configDir), 0o755), os.WriteFile(r.ConfigFile(), []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, rules, err := r.Layer(trust); !errors.Is(err, sandbox.ErrDenied) || rules != nil {
+		t.Errorf("without trust: %q, %v", rules, err)
+	}
+	if err := trust.Add(r.ConfigFile(), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, rules, err := r.Layer(trust); err != nil || strings.Join(rules, " ") != "@default a.example" {
+		t.Errorf("with trust: %q, %v", rules, err)
+	}
+}
+
 func Test_Init_Follows_No_Link_Out_Of_The_Repository(t *testing.T) {
 	r, outside := Repo{Path: t.TempDir()}, t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(r.Path, ".agent-sandbox")); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := r.Init(false); err == nil {
+	if made, err := r.Init(DefaultConfig(), false); err == nil {
 		t.Errorf("it made %v", made)
 	}
 	if r.IsInitialised() {
 		t.Error("a link counts as initialised")
 	}
-	if made, err := r.Init(true); err != nil || len(made) != 2 {
+	if made, err := r.Init(DefaultConfig(), true); err != nil || len(made) != 2 {
 		t.Errorf("with force: %v, %v", made, err)
 	}
 	if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {

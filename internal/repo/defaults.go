@@ -1,8 +1,10 @@
 package repo
 
 import (
+	"cmp"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -39,4 +41,18 @@ func Defaults(registry string) sandbox.Layer {
 			}},
 		},
 	}
+}
+
+// Filter returns the rules of a repository's packet filter. With @default they include the npm registry that the image's npm
+// uses, whose URL is registry, or "".
+func Filter(rules []string, registry string) []string {
+	u, err := url.Parse(registry)
+	if err != nil || u.Hostname() == "" || !slices.Contains(rules, "@default") {
+		return rules
+	}
+	port := cmp.Or(u.Port(), "443")
+	if u.Scheme == "http" {
+		port = cmp.Or(u.Port(), "80")
+	}
+	return append(slices.Clip(rules), net.JoinHostPort(u.Hostname(), port))
 }

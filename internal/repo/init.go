@@ -38,9 +38,18 @@ const dockerfileName = "Dockerfile"
 // DockerfileName is the name of the Dockerfile that [Repo.Init] writes.
 const DockerfileName = configDir + "/" + dockerfileName
 
-// Init writes the repository's .agent-sandbox directory and returns the files that it has written. It replaces existing files
+// ConfigName is the name of the configuration that [Repo.Init] writes.
+const ConfigName = configFile
+
+// Text returns the file of a configuration.
+func (c Config) Text() ([]byte, error) {
+	text, err := json.MarshalIndent(c, "", "  ")
+	return append(text, '\n'), err
+}
+
+// Init writes the repository's .agent-sandbox directory, with configuration c, and returns the files that it has written. It replaces existing files
 // only with force, and follows no link that leads out of the repository.
-func (r Repo) Init(force bool) ([]string, error) {
+func (r Repo) Init(c Config, force bool) ([]string, error) {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.NotFound, "%w", err)
@@ -54,7 +63,7 @@ func (r Repo) Init(force bool) ([]string, error) {
 	if err := root.MkdirAll(configDir, 0o755); err != nil {
 		return nil, sandbox.Errorf(sandbox.Denied, "%s: %w", r.Path, err)
 	}
-	config, err := json.MarshalIndent(DefaultConfig(), "", "  ")
+	config, err := c.Text()
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +71,7 @@ func (r Repo) Init(force bool) ([]string, error) {
 	for _, f := range []struct {
 		name string
 		text []byte
-	}{{DockerfileName, []byte(Dockerfile)}, {configFile, append(config, '\n')}} {
+	}{{DockerfileName, []byte(Dockerfile)}, {configFile, config}} {
 		err := write(root, f.name, f.text)
 		if errors.Is(err, fs.ErrExist) {
 			continue

@@ -51,7 +51,7 @@ func Test_A_Dockerfile_Runs_Only_When_The_User_Trusts_It(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := r.Init(false); err != nil {
+	if _, err := r.Init(DefaultConfig(), false); err != nil {
 		t.Fatal(err)
 	}
 	if err := judge(t, r, trust); err != nil {

@@ -116,7 +116,7 @@ func (x action) run(a *console.App, cmd *cobra.Command, args []string) error {
 			return func() error { return x.toRepository(ctx, arg) }, x.needed()
 		}
 		if x.onlyRepos {
-			return nil, sandbox.Errorf(sandbox.Invalid, "%q is not an initialised directory: --branch, --base-tag and --build are for those", arg).
+			return nil, sandbox.Errorf(sandbox.Invalid, "%q is not an initialised directory: --branch, --base-tag, --build and --firewall are for those", arg).
 				WithHint("agent-sandbox init PATH")
 		}
 		k, err := inventory.Find(a, arg, x.at)

@@ -199,7 +199,10 @@ func addRecipe(a *console.App, store *policy.Trust, r repo.Repo, yes bool) error
 // decodeProject reads a project's file as the policy that it is or, in a repository's directory, represents.
 func decodeProject(file string, data []byte) (sandbox.Policy, error) {
 	if repo.IsConfigFile(file) {
-		return repo.Decode(file, data)
+		c, err := repo.Decode(file, data)
+		p := c.Policy()
+		p.Network.Allow = append(p.Network.Allow, c.Firewall...) // what it opens
+		return p, err
 	}
 	p, _, err := policy.Decode(file, data)
 	return p, err

@@ -62,7 +62,7 @@ func checkoutBranch(ctx context.Context, a *console.App, dir string, f *Flags) e
 		return err
 	}
 	defer release()
-	layers, err := repoLayers(a, s.Repo, s.host, "")
+	layers, filter, err := repoLayers(a, s, "")
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,6 @@ func checkoutBranch(ctx context.Context, a *console.App, dir string, f *Flags) e
 	}
 	return provision(ctx, a, s, sandbox.Spec{
 		Name: s.Container(f.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env, Layers: layers,
-		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes()},
+		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes(), Firewall: filter},
 	})
 }

@@ -19,14 +19,14 @@ func repoSpec(ctx context.Context, a *console.App, s *startedRepo) (sandbox.Spec
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	layers, err := repoLayers(a, s.Repo, s.host, registry)
+	layers, filter, err := repoLayers(a, s, registry)
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
 	spec := sandbox.Spec{
 		Name: s.Container(s.flags.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env,
 		Layers: layers, Resident: true,
-		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.SandboxVolumes(s.flags.Branch)},
+		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.SandboxVolumes(s.flags.Branch), Firewall: filter},
 	}
 	if s.flags.Branch != "" {
 		spec.Dir = s.Dir(s.flags.Branch)
@@ -34,19 +34,28 @@ func repoSpec(ctx context.Context, a *console.App, s *startedRepo) (sandbox.Spec
 	return spec, nil
 }
 
-// repoLayers returns the layers of a repository's policy: the needs of its tools are below the user's configuration, and
-// the settings of its own directory above.
-func repoLayers(a *console.App, r repo.Repo, h host.Host, registry string) ([]sandbox.Layer, error) {
-	layers, err := policy.Load(host.PolicySources(a, h, &host.Options{}))
+// repoLayers returns the layers of a repository's policy, and the rules of its packet filter: the needs of its tools are below
+// the user's configuration, and the settings of its own directory above. A packet filter takes the place of the proxy.
+func repoLayers(a *console.App, s *startedRepo, registry string) ([]sandbox.Layer, []string, error) {
+	layers, err := policy.Load(host.PolicySources(a, s.host, &host.Options{}))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	own, err := r.Layer(&policy.Trust{Dir: h.TrustDir()})
+	own, filter, err := s.Layer(&policy.Trust{Dir: s.host.TrustDir()})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if len(s.flags.Firewall) > 0 {
+		filter = s.flags.Firewall
 	}
 	layers = slices.Insert(layers, 1, repo.Defaults(registry))
-	return slices.Insert(layers, len(layers)-1, own), nil
+	layers = slices.Insert(layers, len(layers)-1, own)
+	if len(filter) == 0 {
+		return layers, nil, nil
+	}
+	none := sandbox.Layer{Name: "firewall", Trusted: true}
+	none.Policy.Network.Mode = sandbox.NetworkNone
+	return slices.Insert(layers, len(layers)-1, none), repo.Filter(filter, registry), nil
 }
 
 // isSameSpec reports whether the specs was and is create the same sandbox.

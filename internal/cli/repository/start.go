@@ -17,9 +17,10 @@ import (
 
 // Flags select one of a repository's sandboxes, and the commit that it starts from.
 type Flags struct {
-	Branch  string
-	baseTag string
-	build   bool
+	Branch   string
+	Firewall []string // instead of that of the configuration
+	baseTag  string
+	build    bool
 
 	needsBuild bool // the base has no effect without a build
 }
@@ -33,11 +34,16 @@ func (f *Flags) Register(cmd *cobra.Command, start bool) {
 		addBaseTag(cmd, &f.baseTag)
 		f.needsBuild = true
 		fs.BoolVar(&f.build, "build", false, "build the repository's image first")
+		if fs.Lookup("firewall") == nil { // 'shell' has it for other sandboxes, too
+			host.AddFirewallFlag(fs, "instead of the proxy's hosts, reach hosts and presets such as @default over\na packet filter on addresses: `RULE`[,...] (as root)", &f.Firewall)
+		}
 	}
 }
 
 // IsSet reports whether any of the flags was given.
-func (f *Flags) IsSet() bool { return f.Branch != "" || f.baseTag != "" || f.build }
+func (f *Flags) IsSet() bool {
+	return f.Branch != "" || f.baseTag != "" || f.build || len(f.Firewall) > 0
+}
 
 // Check rejects branch names that git rejects, and flags that have no effect.
 func (f *Flags) Check() error {

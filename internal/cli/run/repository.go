@@ -28,7 +28,7 @@ func onlyRepoFlags(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "branch", "base-tag", "build":
+		case "branch", "base-tag", "build", "firewall":
 		default:
 			err = console.UsageError(cmd.CommandPath(), "--%s does not go with a repository's sandbox: its policy is that of its configuration", f.Name)
 		}

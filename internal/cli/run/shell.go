@@ -40,6 +40,7 @@ agent-sandbox shell --branch feat/search ~/src/project`,
 				if err := onlyRepoFlags(cmd); err != nil {
 					return err
 				}
+				rf.Firewall = f.Firewall
 				return ShellInRepository(cmd.Context(), a, console.First(args), &rf)
 			}
 			if f.in != "" {
