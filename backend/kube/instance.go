@@ -318,7 +318,7 @@ func (i *instance) endError(pod *corev1.Pod, err error) error {
 			return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: its memory limit was reached")
 		}
 	}
-	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+	if cluster.HasEnded(pod) || pod.DeletionTimestamp != nil {
 		return cluster.EndError(pod)
 	}
 	return nil

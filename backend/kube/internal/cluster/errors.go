@@ -9,12 +9,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // doctorHint is the hint for requests that the cluster forbids.
 const doctorHint = "'agent-sandbox doctor --backend kube' prints the Role that is needed"
+
+// quotaHint is the hint where a quota refuses a pod. The quota counts all containers of the pod.
+const quotaHint = "lower --limit memory and cpu, or wait until others have ended; of what was requested, " +
+	names.DoorCPU + " processors and " + names.DoorMemory + " of memory are for the pod's second container"
 
 // maxText limits how many bytes of a text from the cluster an error repeats.
 const maxText = 600
@@ -56,7 +61,7 @@ func classify(err error, text string) (code sandbox.Code, hint string) {
 	case apierrors.IsUnauthorized(err), has("Unauthorized"), has("getting credentials"):
 		return sandbox.Denied, "the credentials are wrong or have expired: log in again, or choose another --context"
 	case apierrors.IsForbidden(err) && has("exceeded quota"):
-		return sandbox.Exhausted, "lower --limit memory and cpu, or wait until others have ended"
+		return sandbox.Exhausted, quotaHint
 	case apierrors.IsForbidden(err) && has(" usage per "):
 		return sandbox.Exhausted, "the namespace's LimitRange says so: ask for less with --limit"
 	case apierrors.IsForbidden(err) && has("PodSecurity"):
@@ -84,7 +89,7 @@ func classifyText(text string) (code sandbox.Code, hint string) {
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
 	case has("exceeded quota"):
-		return sandbox.Exhausted, "lower --limit memory and cpu, or wait until others have ended"
+		return sandbox.Exhausted, quotaHint
 	case has("PodSecurity"):
 		return sandbox.Denied, "the namespace takes no such pod"
 	case has("forbidden"):

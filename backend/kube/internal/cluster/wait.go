@@ -231,6 +231,9 @@ func noNodeError(message string) error {
 
 // StateOf reports from a pod's conditions and containers why it does not start, and whether its sandbox container runs.
 func StateOf(pod *corev1.Pod) (now Trouble, running bool) {
+	if pod.DeletionTimestamp != nil {
+		return Trouble{Err: EndError(pod), Final: true}, false
+	}
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return Trouble{Err: EndError(pod), Final: true}, false
 	}
@@ -282,6 +285,9 @@ func containerEndError(image string, t *corev1.ContainerStateTerminated) error {
 	if t.Reason != "Error" || t.Message != "" {
 		return containerStartError(image, t.Reason, t.Message)
 	}
+	if t.ExitCode > 128 { // a signal, which is not the image's fault
+		return sandbox.Errorf(sandbox.Closed, "the first process of image %s was killed by signal %d", Line(image), t.ExitCode-128)
+	}
 	return sandbox.Errorf(sandbox.Closed, "the first process of image %s ended with %d", Line(image), t.ExitCode).
 		WithHint("its shell has to run, or name an image that has the guest with --guest-image")
 }
@@ -298,16 +304,19 @@ func containerStartError(image, reason, message string) error {
 	return sandbox.Errorf(sandbox.Unavailable, "the pod does not start: %s: %s", reason, Line(message))
 }
 
-// EndError returns the error of a pod that has ended, with the reason.
+// EndError returns the error of a pod that has ended or is being deleted, with the reason.
 func EndError(pod *corev1.Pod) error {
 	switch pod.Status.Reason {
 	case deleted:
-		return sandbox.Errorf(sandbox.Closed, "the sandbox's pod was deleted")
+		return deletedError()
 	case "Evicted":
 		return sandbox.Errorf(sandbox.Closed, "the sandbox's pod was evicted: %s", Line(pod.Status.Message))
 	case "DeadlineExceeded":
 		return sandbox.Errorf(sandbox.Closed, "the sandbox's pod has reached its deadline of %s", deadlineOf(pod))
 	case "":
+		if pod.DeletionTimestamp != nil { // the kubelet has killed its processes, which looks like a failure of them
+			return deletedError()
+		}
 	default:
 		return sandbox.Errorf(sandbox.Closed, "the sandbox's pod has ended: %s: %s", pod.Status.Reason, Line(pod.Status.Message))
 	}
@@ -318,6 +327,8 @@ func EndError(pod *corev1.Pod) error {
 	}
 	return sandbox.Errorf(sandbox.Closed, "the sandbox's pod has ended")
 }
+
+func deletedError() error { return sandbox.Errorf(sandbox.Closed, "the sandbox's pod was deleted") }
 
 // deadlineOf returns how long a pod may run; 0: for ever.
 func deadlineOf(pod *corev1.Pod) time.Duration {

@@ -27,6 +27,12 @@ const Container = "sandbox"
 // starts is less isolated than commands and has the same user, so it gets a container of its own.
 const DoorContainer = "door"
 
+// Limits of the door's container.
+const (
+	DoorCPU    = "2"
+	DoorMemory = "128Mi"
+)
+
 // ObjectName returns the name of the pod of the sandbox with that ID, and of the volume claim of a persistent one.
 func ObjectName(name string) string { return "agent-sandbox-" + name }
 

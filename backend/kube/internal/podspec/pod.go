@@ -26,7 +26,6 @@ const (
 	requestStorage = 256 << 20
 	limitCPU       = "2"
 	limitMemory    = 1 << 30
-	doorLimit      = 128 << 20 // bytes of memory of the door's container
 	limitLogs      = 256 << 20 // of the storage: files outside of volumes, such as logs
 )
 
@@ -161,12 +160,12 @@ func (p *Design) resources(l *volumeLayout) corev1.ResourceRequirements {
 // doorContainer returns the container through which clients connect later.
 func (p *Design) doorContainer() corev1.Container {
 	few := resource.MustParse("10m")
-	little := *resource.NewQuantity(doorLimit, resource.BinarySI)
+	little := resource.MustParse(names.DoorMemory)
 	bytes := corev1.ResourceList{corev1.ResourceCPU: few, corev1.ResourceMemory: *resource.NewQuantity(1<<20, resource.BinarySI)}
 	c := corev1.Container{
 		Name: names.DoorContainer, Image: p.Image, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: "/",
 		Command: []string{"sh", "-c", attendantScript}, Stdin: true,
-		Resources:       corev1.ResourceRequirements{Requests: bytes, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(limitCPU), corev1.ResourceMemory: little, corev1.ResourceEphemeralStorage: *resource.NewQuantity(2*guestSize, resource.BinarySI)}},
+		Resources:       corev1.ResourceRequirements{Requests: bytes, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(names.DoorCPU), corev1.ResourceMemory: little, corev1.ResourceEphemeralStorage: *resource.NewQuantity(2*guestSize, resource.BinarySI)}},
 		SecurityContext: p.containerSecurity(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: doorVolume, MountPath: layout.Root}, {Name: aliveVolume, MountPath: podinit.AliveRoot}},
 	}
