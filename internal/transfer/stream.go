@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"archive/tar"
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +14,50 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// PutTar extracts the user's own archive into a directory of a sandbox.
-func PutTar(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
+// PutStream extracts the user's own archive into a directory of a sandbox. Anything else than a tar archive becomes the content of
+// the file insidePath.
+func PutStream(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
+	input := bufio.NewReader(r)
+	first, err := input.Peek(tarBlock)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !isTar(first) {
+		return putFile(ctx, box, input, insidePath)
+	}
 	t, err := treesOf(box)
 	if err != nil {
 		return err
 	}
-	return t.Unpack(ctx, insidePath, r)
+	return t.Unpack(ctx, insidePath, input)
+}
+
+// tarBlock is the size of an archive's header in bytes; pax(1), "ustar Interchange Format".
+const tarBlock = 512
+
+// isTar reports whether the first block of a stream is one of a tar archive: a header with the right checksum, or the end of an
+// archive without entries.
+func isTar(first []byte) bool {
+	if len(first) < tarBlock {
+		return false
+	}
+	_, err := tar.NewReader(bytes.NewReader(first)).Next()
+	return !errors.Is(err, tar.ErrHeader)
+}
+
+// putFile writes a stream to a file of a sandbox.
+func putFile(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
+	if dir, err := insideDir(ctx, box, insidePath); err != nil {
+		return err
+	} else if dir {
+		return sandbox.Errorf(sandbox.Invalid, "%s is a directory in the sandbox, and the input is not a tar archive", insidePath).
+			WithHint("name the file, as in NAME:DIRECTORY/FILE")
+	}
+	dest, _, err := insideDest(ctx, box, "-", insidePath, false)
+	if err != nil {
+		return err
+	}
+	return box.Files().Create(ctx, dest, 0o644, plainReader{ctx, r})
 }
 
 // GetTar writes a file or directory of a sandbox as tar, below its base name, with the names and links that [Out] would

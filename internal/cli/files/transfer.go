@@ -26,8 +26,9 @@ func NewPut(a *console.App) *cobra.Command {
 		Use:   "put [flags] HOSTPATH|- NAME:PATH",
 		Short: "copy a file or directory into a sandbox",
 		Long: `Into PATH when that is a directory, to that name otherwise; without PATH, into the
-sandbox's working directory. HOSTPATH/. means what is in HOSTPATH. Symbolic links are copied as links. With - a tar archive comes
-from standard input and is extracted into PATH.`,
+sandbox's working directory. HOSTPATH/. means what is in HOSTPATH. Symbolic links
+are copied as links. With - it is what comes from standard input: a tar archive is
+extracted into PATH, anything else becomes the file PATH.`,
 		Example:           "agent-sandbox put data.csv work:/tmp\nagent-sandbox put src/. work:/tmp/src",
 		ValidArgsFunction: completePlace(a, 1),
 		Args:              twoPlaces,
@@ -38,7 +39,7 @@ from standard input and is extracted into PATH.`,
 			}
 			return withSandbox(cmd.Context(), a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
 				if args[0] == "-" {
-					return transfer.PutTar(ctx, box, a.Stdio.Stdin, inside)
+					return transfer.PutStream(ctx, box, a.Stdio.Stdin, inside)
 				}
 				return transfer.In(ctx, box, args[0], inside, writableBy(a, name, at))
 			})
