@@ -16,7 +16,8 @@ import (
 )
 
 // CommandLine returns the docker command that creates the container which Create would create for spec, with the image's
-// own entry point and a terminal instead of the guest. It creates nothing.
+// own entry point and a terminal instead of the guest. Wrapped commands are wrapped there, too. It creates no container, and the
+// name differs from that of spec's, so that both can exist.
 func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, error) {
 	p, err := d.prepare(ctx, spec)
 	if err != nil {
@@ -27,20 +28,25 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 		return nil, err
 	}
 	c, h := options.Config, options.HostConfig
-	args := []string{"docker", "run", "--rm", "-it", "--name", options.Name, "--user", c.User}
+	filter, err := p.seccompFile()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"docker", "run", "--rm", "-it", "--name", options.Name + "-by-hand", "--user", c.User}
+	if c.Hostname != "" {
+		args = append(args, "--hostname", c.Hostname)
+	}
 	for _, k := range slices.Sorted(maps.Keys(c.Labels)) {
 		if !slices.Contains([]string{labelHost, labelOwner, labelState, labelPlace, labelBase}, k) {
 			args = append(args, "--label", k+"="+c.Labels[k])
 		}
 	}
 	args = append(args, isolation(h)...)
+	args = append(args, "--security-opt", "seccomp="+filter)
 	for _, path := range slices.Sorted(maps.Keys(h.Tmpfs)) {
 		args = append(args, "--tmpfs", path+":"+h.Tmpfs[path])
 	}
 	for _, m := range h.Mounts {
-		if m.Type == mount.TypeBind && isWithin(p.runtime, m.Source) {
-			continue // the guest and its wrappers are of no use without each other
-		}
 		args = append(args, "--mount", mountFlag(m))
 	}
 	for _, kv := range policy.LastOfEach(append([]string{"HOME=" + p.user.Home}, p.plan.Env...)) {
@@ -56,7 +62,7 @@ func isolation(h *container.HostConfig) []string {
 		args = append(args, "--cap-drop", c)
 	}
 	for _, o := range h.SecurityOpt {
-		if !strings.HasPrefix(o, "seccomp=") { // the engine's default is all that fits here
+		if !strings.HasPrefix(o, "seccomp=") { // the client wants a file
 			args = append(args, "--security-opt", o)
 		}
 	}
@@ -90,7 +96,7 @@ func mountFlag(m mount.Mount) string {
 		fields = append(fields, "readonly")
 	}
 	if m.BindOptions != nil && m.BindOptions.NonRecursive {
-		fields = append(fields, "bind-nonrecursive=true")
+		fields = append(fields, "bind-recursive=disabled")
 	}
 	for i, f := range fields {
 		if strings.ContainsAny(f, `",`+"\n") {

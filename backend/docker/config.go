@@ -63,9 +63,17 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 
 // seccomp returns the seccomp profile in the form that the engine accepts: its text, or for Podman the name of a file.
 func (p *prepared) seccomp() (string, error) {
+	if p.podman {
+		return p.seccompFile()
+	}
+	return profile.Seccomp()
+}
+
+// seccompFile writes the seccomp profile to a file, if it does not exist, and returns its name.
+func (p *prepared) seccompFile() (string, error) {
 	text, err := profile.Seccomp()
-	if err != nil || !p.podman {
-		return text, err
+	if err != nil {
+		return "", err
 	}
 	sum := sha256.Sum256([]byte(text))
 	name := p.driver.dir("seccomp", hex.EncodeToString(sum[:12])+".json")

@@ -56,9 +56,10 @@ func NewShowRun(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-run [flags] [PATH]",
 		Short: "print the docker command of a repository's sandbox",
-		Long: `The container as 'agent-sandbox start' asks the engine for it, quoted for a shell.
-What has no place on a command line is missing: who runs it by hand has no
-supervisor inside, and so no guard for names that are not there yet.`,
+		Long: `The container as 'agent-sandbox start' asks the engine for it, quoted for a shell,
+under another name. It runs as printed (docker 25 or newer), with the same mounts,
+limits, system calls and wrapped commands. Without a supervisor inside, names
+that do not exist yet are not protected, and no host is reachable.`,
 		Example:           "agent-sandbox show-run\nagent-sandbox show-run --branch feat/search ~/src/project",
 		ValidArgsFunction: CompleteDirectory,
 		Args:              AtMostOnePath,

@@ -5,6 +5,7 @@ package docker_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -232,7 +233,7 @@ func Test_Show_Run_Prints_The_Command_Of_Start(t *testing.T) {
 	r := repo.Repo{Path: dir}
 	line := u.run(dir, "show-run", "--branch", "feat/x")
 	for _, want := range []string{
-		"docker run --rm -it --name " + r.Container("feat/x") + " ", "--cap-drop ALL", "no-new-privileges", "--network none",
+		"docker run --rm -it --name " + r.Container("feat/x") + "-by-hand ", "--cap-drop ALL", "no-new-privileges", "--network none",
 		"source=" + dir + ",target=/workspace/show ", "source=" + r.ShelfVolume() + ",target=/repo-shelf ",
 		"target=/workspace/show/.agent-sandbox,readonly", "--workdir /repo-shelf/worktrees/feat__x " + r.Image() + "\n",
 	} {
@@ -299,5 +300,44 @@ func Test_A_Sandbox_Is_Made_Anew_When_Its_Image_Changes(t *testing.T) {
 	}
 	if out := u.inside(name, "true"); out.code == 0 {
 		t.Error("init --force left the sandbox")
+	}
+}
+
+func Test_The_Command_Of_Show_Run_Works_By_Hand(t *testing.T) {
+	client, err := exec.LookPath("docker")
+	if err != nil {
+		t.Skip("no docker client: apt-get install docker.io")
+	}
+	u := newUser(t)
+	dir := u.prepared("byhand")
+	u.prefer(dir, `{"limits":{"pids":300}}`)
+	u.run(dir, "start")
+	u.run(dir, "stop") // the container exists
+	line := strings.TrimSpace(u.run(dir, "show-run"))
+	line = strings.Replace(line, "docker run --rm -it ", client+" run --rm -i ", 1)
+	by := func(script string) (string, error) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Stdin, cmd.Env = strings.NewReader(script), append(os.Environ(), "DOCKER_HOST="+lab.engine.Host)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := by("git log --format=%s; pwd; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; true\n")
+	if want := "one\n/workspace/byhand\n364\n"; err != nil || out != want {
+		t.Errorf("got %q, %v, want %q", out, err, want)
+	}
+	for what, script := range map[string]string{
+		"verification":       "git commit -q --allow-empty --no-verify -m x",
+		"git's hooks":        "echo x >.git/hooks/pre-commit",
+		"its configuration":  "echo x >.agent-sandbox/x",
+		"a user namespace":   "unshare -U true",
+		"the network":        "timeout 5 bash -c '</dev/tcp/1.1.1.1/443'",
+		"the rights of root": "chroot / true",
+	} {
+		if out, err := by(script + "\n"); err == nil {
+			t.Errorf("%s: allowed: %s", what, out)
+		} else if strings.Contains(out, "deprecated") {
+			t.Errorf("%s: %s", what, out)
+		}
 	}
 }
