@@ -213,7 +213,7 @@ func Test_A_Command_Without_Its_Guard_Is_Not_Executed(t *testing.T) {
 		rights := []byte{0xc0, 0x1f, 0, 0, 0, 0, 0, 0}
 		for name, message := range map[string][]byte{
 			"no message": nil, "no program": rights, "no instruction": append(slices.Clone(rights), 6, 0, 0),
-			"a bad program": append(slices.Clone(rights), 0xff, 0xff, 0, 0, 0, 0, 0, 0),
+			"a bad program":  append(slices.Clone(rights), 0xff, 0xff, 0, 0, 0, 0, 0, 0),
 			"unknown rights": append(bytes.Repeat([]byte{0xff}, 8), seccomp.Allow().Bytes()...),
 		} {
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
