@@ -225,16 +225,20 @@ func attackStatus([]string) {
 // numbers, which a filter that does not check the architecture would allow.
 func attackForeign(args []string) {
 	for _, name := range args {
-		file := filepath.Join("/tmp", fmt.Sprintf("foreign-%s-%d", name, os.Getpid()))
-		if err := os.WriteFile(file, foreignProgram(name), 0o755); err != nil {
-			report(name, err)
-			continue
-		}
-		cmd := exec.Command(file) //nolint:noctx // ends by itself or by the filter
-		err := cmd.Run()
-		_ = os.Remove(file)
-		report("a system call by the numbers of "+name, err)
+		report("a system call by the numbers of "+name, RunForeign("/tmp", name))
 	}
+}
+
+// RunForeign runs a program in dir that makes system calls by the numbers of i386, as a 64-bit or as a 32-bit program (i386-elf),
+// or of x32. The error is that of the program, or of a machine that has no such numbers.
+func RunForeign(dir, kind string) error {
+	file := filepath.Join(dir, fmt.Sprintf("foreign-%s-%d", kind, os.Getpid()))
+	if err := os.WriteFile(file, foreignProgram(kind), 0o755); err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	cmd := exec.Command(file) //nolint:noctx // ends by itself or by the filter
+	return cmd.Run()
 }
 
 // foreignProgram returns an ELF program that calls getpid(2) and exits with 0 if the
