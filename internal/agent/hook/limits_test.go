@@ -12,6 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // hostile are hooks that do not end, or not well. Those of steps are held in this process, too.
@@ -74,7 +75,7 @@ var bombs = []struct {
 
 func Test_A_Hostile_Hook_Ends_With_A_Clear_Error(t *testing.T) {
 	t.Parallel()
-	hasty := hook.Limits{Time: 300 * time.Millisecond}
+	hasty := hook.Limits{Time: deadline.Scale(300 * time.Millisecond)}
 	patient := hook.Limits{Time: time.Minute}
 	for place, e := range map[string][2]*hook.Engine{
 		"in this process": {newEngine(t, hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: hasty}), newEngine(t, hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: patient})},
@@ -96,7 +97,7 @@ func Test_A_Hostile_Hook_Ends_With_A_Clear_Error(t *testing.T) {
 
 func Test_A_Bomb_Ends_Only_Its_Own_Worker(t *testing.T) {
 	t.Parallel()
-	hasty := inWorkers(t, hook.Limits{Time: 300 * time.Millisecond, Memory: 64 << 20})
+	hasty := inWorkers(t, hook.Limits{Time: deadline.Scale(300 * time.Millisecond), Memory: 64 << 20})
 	patient := inWorkers(t, hook.Limits{Time: time.Minute, Memory: 64 << 20})
 	for _, c := range bombs {
 		t.Run(c.name, func(t *testing.T) {
@@ -172,11 +173,12 @@ func Test_A_Context_That_Ends_Ends_The_Hook(t *testing.T) {
 
 func Test_Waiting_Has_Its_Own_Time_Limit(t *testing.T) {
 	t.Parallel()
+	own := deadline.Scale(200 * time.Millisecond)
 	slow := func(ctx context.Context, _ hook.Message) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(400 * time.Millisecond):
+		case <-time.After(2 * own):
 			return nil
 		}
 	}
@@ -191,7 +193,7 @@ func Test_Waiting_Has_Its_Own_Time_Limit(t *testing.T) {
 		for place, o := range map[string]hook.Options{"in this process": inProcess(), "in a worker": {Worker: workerProgram}} {
 			t.Run(place+": "+c.name, func(t *testing.T) {
 				t.Parallel()
-				o.Limits = hook.Limits{Time: 200 * time.Millisecond, Wait: c.wait}
+				o.Limits = hook.Limits{Time: own, Wait: c.wait}
 				_, err := next(t, newEngine(t, o), &hook.Request{Send: slow}, "ctx.Send('a'); return {data: 1}")
 				if sandbox.CodeOf(err) != c.thing {
 					t.Errorf("got %v, want code %q", err, c.thing)
