@@ -79,7 +79,7 @@ func Test_Settings_Of_An_Untrusted_Layer_Only_Tighten(t *testing.T) {
 		{"more memory", openGlobal, `{"limits": {"memory": "3GiB"}}`, "1: limits.memory"},
 		{"more processors", openGlobal, `{"limits": {"cpu": 2.1}}`, "1: limits.cpu"},
 		{"more output than we keep", `{}`, `{"limits": {"output": "17MiB"}}`, "1: limits.output"},
-		{"larger files than memory has", `{}`, `{"limits": {"file": "11MiB"}}`, "1: limits.file"},
+		{"larger files than memory has", `{}`, `{"limits": {"file": "300MiB"}}`, "1: limits.file"},
 		{"larger files than allowed", `{"limits": {"file": "1MiB"}}`, `{"limits": {"file": "2MiB"}}`, "1: limits.file"},
 		{"a /tmp of unknown proportion", `{}`, `{"limits": {"tmp": "1MiB"}}`, "1: limits.tmp"},
 		{"the first line of several", `{}`, "{\"limits\": {\"pids\": 5000},\n\"network\": \"host\"}", "1: limits.pids"},

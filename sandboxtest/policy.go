@@ -280,8 +280,9 @@ const guestRoom = 64
 func processLimit(ctx context.Context, h Harness) error {
 	const limit = 40
 	err := inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Limits.Pids = limit }, func(b box) error {
-		// The shell gives up when it cannot fork; what it has started dies with the sandbox.
-		res, err := b.sh(ctx, `i=0; while [ $i -lt 300 ]; do sleep 2 & i=$((i+1)); echo $i; done`)
+		// The shell gives up when it cannot fork; what it has started dies with the sandbox. None may end before: a slow machine
+		// needs seconds for all.
+		res, err := b.sh(ctx, `i=0; while [ $i -lt 300 ]; do sleep 600 >/dev/null 2>&1 & i=$((i+1)); echo $i; done`)
 		if err != nil {
 			return err
 		}

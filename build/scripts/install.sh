@@ -23,6 +23,12 @@ npm_tree() {
     cp "$from"/package*.json "$dir/"
     # No package's install script runs: what the tests use works without.
     (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2)
+    # npm leaves out an optional package that did not arrive, and reports nothing: the programs of the coding agents are such.
+    local program
+    [[ $1 != npm ]] || for program in @anthropic-ai/claude-code @openai/codex; do
+      compgen -G "$dir/node_modules/$program-linux-*" >/dev/null ||
+        die "npm has not installed the program of $program" "run it again"
+    done
     touch "$dir/.complete"
   fi
   printf '%s\n' "$dir/node_modules"

@@ -171,7 +171,9 @@ func Test_Diagnose_Accepts_Working_Hosts(t *testing.T) {
 			tt.change(&f)
 			r := diagnose(f)
 			for _, finding := range r.Findings {
-				if finding.State == sandbox.Impossible {
+				// No host counts the files of a disk for bubblewrap.
+				counts := finding.Rule == "limits.disk" || finding.Rule == "limits.nodes"
+				if finding.State == sandbox.Impossible && !counts {
 					t.Errorf("got %+v", finding)
 				}
 			}

@@ -94,7 +94,7 @@ func Test_A_Hook_Sees_Its_Request(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			got, err := next(t, e, r(), "return {data: [ctx, options, payload.messages]}")
-			want := `[{"chat_id":"c1","assistant_id":"coder","authorized":{"user_id":"u1","team_id":"t1"},"locale":"de-de","metadata":{"a":{"b":1}},"memory":{"context":{},"chat":{},"user":{},"team":{}},"sandbox":null},{"mode":"chat"},[{"role":"user","content":"hello"}]]`
+			want := `[{"chat_id":"c1","assistant_id":"coder","authorized":{"user_id":"u1","team_id":"t1"},"locale":"de-de","metadata":{"a":{"b":1}},"trace":{},"memory":{"context":{},"chat":{},"user":{},"team":{}},"sandbox":null},{"mode":"chat"},[{"role":"user","content":"hello"}]]`
 			if err != nil || got != want {
 				t.Errorf("got %s, %v\nwant %s", got, err, want)
 			}

@@ -211,16 +211,23 @@ func Test_A_Killed_Writer_Leaves_The_Last_Commit(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		pause := time.AfterFunc(time.Duration(5+r.IntN(40))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		// Counted from the first commit: a program takes longer to start on a busy machine.
+		moment := time.Duration(1+r.IntN(40)) * time.Millisecond
+		var pause *time.Timer
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if _, word, ok := strings.Cut(lines.Text(), "committed "); ok {
+				if pause == nil {
+					pause = time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
+				}
 				if n, err := strconv.Atoi(word); err == nil {
 					said = n
 				}
 			}
 		}
 		_ = cmd.Wait()
-		pause.Stop()
+		if pause != nil {
+			pause.Stop()
+		}
 		s, err := store.Open(dir, vfs.Limits{})
 		must(t, err)
 		tree, err := s.Load()
