@@ -37,7 +37,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 		return nil
 	}
 	var denied error
-	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
+	for _, d := range filepath.SplitList(searchPath(env)) {
 		if !filepath.IsAbs(d) {
 			continue
 		}
@@ -95,10 +95,10 @@ func execError(name string, err error) error {
 	return sandbox.Unexecutable(name, fs.ErrNotExist)
 }
 
-// lookup returns the value of a variable in env, the last one if it occurs twice.
-func lookup(env []string, name string) string {
+// searchPath returns the value of PATH in env, the last one if it occurs twice.
+func searchPath(env []string) string {
 	for _, kv := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
 			return v
 		}
 	}

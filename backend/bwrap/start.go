@@ -168,7 +168,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	c.ExtraFiles = append(c.ExtraFiles, p.network.inherited()...)
 	if p.confined != nil {
-		line = confine.Line(first+len(c.ExtraFiles), lookup(c.Env, "PATH"), line)
+		line = confine.Line(first+len(c.ExtraFiles), searchPath(c.Env), line)
 		c.ExtraFiles = append(c.ExtraFiles, p.confined.guest)
 	}
 	c.Args = append(c.Args, line...)
@@ -328,7 +328,7 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 // directory in front of PATH, and the command's own variables.
 func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	env := n.environment(slices.Clone(plan.Env))
-	path := lookup(env, "PATH")
+	path := searchPath(env)
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"
 	}

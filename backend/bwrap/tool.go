@@ -28,7 +28,7 @@ func (d *Driver) findTool(ctx context.Context, plan *policy.Plan) (tool, error) 
 			}
 		}
 		var err error
-		if path, err = host.Find(filepath.SplitList(lookup(plan.Env, "PATH")), forbid); err != nil {
+		if path, err = host.Find(filepath.SplitList(searchPath(plan.Env)), forbid); err != nil {
 			return tool{}, err
 		}
 	}

@@ -64,7 +64,12 @@ func hostilePrograms() []shell.Command {
 	}
 }
 
-func recurse(n int) int { return recurse(n+1) + 1 }
+func recurse(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return recurse(n+1) + 1
+}
 
 // look prints the worker's variables, descriptors and restrictions, and whether it can execute a program.
 func look(p *shell.Proc) int {
@@ -145,7 +150,7 @@ func Test_The_Death_Of_A_Worker_Ends_Its_Own_Sandboxes_Only(t *testing.T) {
 			o := workerOptions()
 			d := virtual.New(virtual.Options{Worker: o})
 			good := named(t, d, "good")
-			defer good.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // tested elsewhere
+			defer good.Close(context.WithoutCancel(t.Context()))
 			before := workersOf(t, os.Getpid())
 			first, second := named(t, d, "bad"), named(t, d, "bad")
 			bystander, err := second.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}}, sandbox.Stdio{})
@@ -208,7 +213,7 @@ func Test_A_Worker_Has_Nothing_Of_Its_Parent(t *testing.T) {
 	}
 	t.Setenv("CANARY", "secret")
 	s := named(t, virtual.New(virtual.Options{Worker: workerOptions()}), "x")
-	defer s.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // tested elsewhere
+	defer s.Close(context.WithoutCancel(t.Context()))
 	res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"look"}})
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +249,7 @@ func Test_Denials_Of_A_Worker_Arrive_Before_The_End_Of_The_Command(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // tested elsewhere
+	defer s.Close(context.WithoutCancel(t.Context()))
 	for n := range 20 {
 		if _, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"wc"}}); err != nil {
 			t.Fatal(err)

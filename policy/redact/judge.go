@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -36,10 +37,9 @@ func isToken(s string) bool {
 	if uuid().MatchString(s) {
 		return true
 	}
-	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t,;:=/@\"'", r) }) {
-		if isKnownToken(w) {
-			return true
-		}
+	words := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t,;:=/@\"'", r) })
+	if slices.ContainsFunc(words, isKnownToken) {
+		return true
 	}
 	for _, w := range run().FindAllString(s, -1) {
 		if strings.ContainsFunc(w, unicode.IsDigit) && strings.ContainsFunc(w, unicode.IsLetter) || len(w) >= 32 {

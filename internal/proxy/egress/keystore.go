@@ -1,7 +1,7 @@
 package egress
 
 import (
-	"crypto/sha1" //nolint:gosec // the format of the file demands it
+	"crypto/sha1" // the format of the file demands it
 	"encoding/binary"
 	"encoding/pem"
 	"fmt"
@@ -36,7 +36,7 @@ func KeyStore(bundle []byte) []byte {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(cert)))
 		out = append(out, cert...)
 	}
-	sum := sha1.New() //nolint:gosec // see above
+	sum := sha1.New()
 	for _, unit := range utf16.Encode([]rune(storePassword)) {
 		sum.Write(binary.BigEndian.AppendUint16(nil, unit))
 	}
