@@ -65,11 +65,20 @@ func parseSeedRow(line string) (seedRow, error) {
 	return r, nil
 }
 
+// scriptFile returns the path of a script of the command's tests in the tree.
+func scriptFile(name string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(top, "test/e2e/command/testdata/script/*", name+".txtar"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("%d scripts are named %s; expected one", len(found), name)
+	}
+	return filepath.Rel(top, found[0])
+}
+
 // check returns an error for a row whose test or place does not exist. That commands and flags exist is checked in the page.
 func (r seedRow) check(names map[string]bool) error {
 	for _, name := range r.tests {
 		if script, ok := strings.CutPrefix(name, "script "); ok {
-			if _, err := os.Stat(filepath.Join(top, "test/e2e/command/testdata/script", script+".txtar")); err != nil {
+			if _, err := scriptFile(script); err != nil {
 				return err
 			}
 		} else if !names[name] {
@@ -174,7 +183,7 @@ func (r seedRow) markdown() string {
 	var tests []string
 	for _, name := range r.tests {
 		if script, ok := strings.CutPrefix(name, "script "); ok {
-			name = "test/e2e/command/testdata/script/" + script + ".txtar"
+			name, _ = scriptFile(script)
 		}
 		tests = append(tests, "`"+name+"`")
 	}

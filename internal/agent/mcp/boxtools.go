@@ -172,6 +172,9 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 	if in.Stdin != "" { // an empty pipe would mislead programs that read their input if there is one
 		stdio.Stdin = strings.NewReader(in.Stdin)
 	}
+	if b.options.Refused != nil {
+		b.options.Refused(ctx) // those of calls before, which named theirs
+	}
 	begun := time.Now()
 	res, err := b.sandbox().RunStdio(ctx, cmd, stdio)
 	out := runOutput{Stdout: stdout.String(), Stderr: stderr.String(), Millis: time.Since(begun).Milliseconds()}

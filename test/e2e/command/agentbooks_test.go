@@ -77,6 +77,16 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	db, err := sql.Open("sqlite", filepath.Join(ts.MkAbs(args[0]), "agent.db"))
 	ts.Check(err)
-	_, err = db.ExecContext(context.Background(), "UPDATE audit SET user = 'eve' WHERE seq = 2")
+	// Whoever can write to the file can also remove what keeps records from being changed.
+	rows, err := db.QueryContext(context.Background(), "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+	ts.Check(err)
+	change := ""
+	for rows.Next() {
+		var name string
+		ts.Check(rows.Scan(&name))
+		change += "DROP TRIGGER " + name + ";"
+	}
+	ts.Check(errors.Join(rows.Err(), rows.Close()))
+	_, err = db.ExecContext(context.Background(), change+"UPDATE audit SET user = 'eve' WHERE seq = 2")
 	ts.Check(errors.Join(err, db.Close()))
 }

@@ -180,7 +180,12 @@ func syscalls() []escape {
 				(: >>/proc/1/mem) 2>/dev/null && echo OPEN open /proc/1/mem
 				ls /proc/1/root/ >/dev/null 2>&1 && echo OPEN its root
 				for f in /proc/1/fd/*; do readlink "$f" >/dev/null 2>&1 && echo OPEN descriptor "$f"; done; true`,
-			Control: control{Root: true},
+			Control: control{Root: true, If: func() string {
+				if _, err := os.Readlink("/proc/1/exe"); err != nil {
+					return "this machine shows nothing of its first process: " + err.Error()
+				}
+				return ""
+			}},
 		},
 	}
 }
