@@ -5,6 +5,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	raster "image"
@@ -224,7 +225,7 @@ func Test_Workspaces_Are_Stored_For_The_Configured_Time(t *testing.T) {
 	for name, c := range map[string]struct {
 		retention time.Duration
 		left      int
-	}{"a week": {0, 1}} {
+	}{"a week": {0, 1}, "half an hour": {30 * time.Minute, 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, _ := newApp(t, nil, map[string]string{"assistants/qa/package.yao": `{"name": "QA", "connector": "scripted"}`}, func(o *agent.Options) { o.WorkspaceRetention, o.CleanupSchedule = c.retention, "* * * * *" })
@@ -236,7 +237,13 @@ func Test_Workspaces_Are_Stored_For_The_Configured_Time(t *testing.T) {
 			if err == nil {
 				err = space.Close()
 			}
-			if err = errors.Join(err, before.Close(), a.CleanUp(t.Context(), time.Minute)); err != nil {
+			// The schedule has elapsed, whatever the second of the minute in which the store was made.
+			db, failed := sql.Open("sqlite", filepath.Join(a.store.Dir(), "agent.db"))
+			if failed == nil {
+				_, failed = db.ExecContext(t.Context(), "UPDATE sweeps SET last = 0")
+				failed = errors.Join(failed, db.Close())
+			}
+			if err = errors.Join(err, failed, before.Close(), a.CleanUp(t.Context(), time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if left := a.workspaces(t); len(left) != c.left {
