@@ -43,7 +43,7 @@ func Test_A_Configuration_With_Credentials_Is_Shown_Without_Them(t *testing.T) {
 		hosts            []string
 	}{
 		{name: "the network allows its host", file: ".npmrc", text: npmLogin, allow: []string{"npm.example.com"}, verdict: VerdictMasked, reason: "the proxy inserts those for https://npm.example.com", hosts: []string{"https://npm.example.com"}},
-		{name: "the network allows another host", file: ".npmrc", text: npmLogin, allow: []string{"registry.npmjs.org"}, verdict: VerdictMasked, reason: "the network allows none of their hosts"},
+		{name: "the network allows another host", file: ".npmrc", text: npmLogin, allow: []string{"other.example.com"}, verdict: VerdictMasked, reason: "the network allows none of their hosts"},
 		{name: "there is no network", file: ".npmrc", text: npmLogin, verdict: VerdictMasked, reason: "the network allows none"},
 		{name: "another port is allowed", file: ".npmrc", text: npmLogin, allow: []string{"npm.example.com:8443"}, verdict: VerdictMasked, reason: "the network allows none"},
 		{name: "it is not understood", file: ".npmrc", text: "registry=https://npm.example.com/?key=hunter2hunter2\n", verdict: "exclude", reason: "hidden: its credentials cannot be taken out: line 1: an address in it is not understood"},

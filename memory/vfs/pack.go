@@ -49,7 +49,7 @@ func ReadPack(r io.Reader, l Limits) (*Snapshot, Hash, error) {
 	}
 	objects, used := map[Hash][]byte{}, map[Hash]bool{}
 	for {
-		size, err := binary.ReadUvarint(b)
+		size, err := readLength(b)
 		if err != nil || size > maxObject {
 			return nil, Hash{}, packError(err, "length of an object")
 		}
@@ -89,6 +89,26 @@ func ReadPack(r io.Reader, l Limits) (*Snapshot, Hash, error) {
 		return nil, Hash{}, err
 	}
 	return s, top, nil
+}
+
+// readLength reads a length. [binary.ReadUvarint] has no error by which an overflow is told from a fault of the reader.
+func readLength(r io.ByteReader) (uint64, error) {
+	var p [binary.MaxVarintLen64]byte
+	for i := range p {
+		c, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		p[i] = c
+		if c < 0x80 {
+			break
+		}
+	}
+	v, n := binary.Uvarint(p[:])
+	if n <= 0 {
+		return 0, corrupt("a length has more than 64 bits")
+	}
+	return v, nil
 }
 
 // readObject believes a great length only as far as bytes come.

@@ -49,6 +49,14 @@ func Test_A_Tree_Comes_Back_From_A_Pack(t *testing.T) {
 	}
 }
 
+func Test_A_Length_Of_More_Than_64_Bits_Is_Corrupt(t *testing.T) {
+	for _, length := range []string{strings.Repeat("\xff", 9) + "\x02", strings.Repeat("\x80", 11), strings.Repeat("\xff", 40)} {
+		if _, _, err := vfs.ReadPack(strings.NewReader("vfspack 1\n"+length), vfs.Limits{}); !errors.Is(err, vfs.ErrCorrupt) {
+			t.Errorf("%q: %v", length, err)
+		}
+	}
+}
+
 func Test_A_Pack_Is_Refused_If_One_Bit_Is_Wrong(t *testing.T) {
 	f := vfs.New(vfs.Options{})
 	want(t, f.Mkdir(root, "/d", 0o755), 0)

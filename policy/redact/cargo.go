@@ -39,11 +39,8 @@ func cargoRegistries(entries []entry, s Source) func(table []string) []string {
 		}
 	}
 	return func(table []string) []string {
-		switch {
-		case len(table) == 1 && table[0] == "registry":
-			return []string{"https://crates.io"}
-		case len(table) != 2 || table[0] != "registries":
-			return nil
+		if len(table) != 2 || table[0] != "registries" {
+			return nil // the token of the default registry names no host
 		}
 		name := strings.ToUpper(strings.ReplaceAll(table[1], "-", "_"))
 		if index, ok := s.env("CARGO_REGISTRIES_" + name + "_INDEX"); ok {

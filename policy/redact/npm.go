@@ -54,7 +54,7 @@ func parseNpm(f *File, text string, s Source) error {
 		})
 		return out, ok
 	}
-	n := npm{file: f, expand: expand, fallback: registryOfNpm, plain: map[string]bool{}}
+	n := npm{file: f, expand: expand, plain: map[string]bool{}}
 	for _, l := range lines {
 		name, _, _ := strings.Cut(l.key, "[")
 		if name != "registry" && !strings.HasSuffix(name, ":registry") {
@@ -152,7 +152,7 @@ func npmText(s string) (string, bool) {
 type npm struct {
 	file     *File
 	expand   expander
-	fallback string          // the registry of keys that name none
+	fallback string          // the registry of keys that name none; empty: they are bound to no host
 	plain    map[string]bool // the bindings of the registries
 }
 

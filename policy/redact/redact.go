@@ -24,7 +24,6 @@ const (
 	Git              Format = "git"               // .gitconfig
 	maxFile                 = 1 << 20
 	maxCredentials          = 64
-	registryOfNpm           = "https://registry.npmjs.org"
 	errTooLarge      fault  = "it is larger than 1 MiB"
 	errManyLogins    fault  = "it has more than 64 credentials"
 	errSyntax        fault  = "its syntax is not understood"

@@ -53,7 +53,7 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 		{"a login that is not Base64", npm, "//npm.example.com/:_auth=CANARY!", "//npm.example.com/:_auth=P0\n", []string{"https://npm.example.com"}},
 		{"a password in Base64", npm, "//npm.example.com/:username=joe\n//npm.example.com/:_password=" + b64(canary), "//npm.example.com/:username=joe\n//npm.example.com/:_password=B(P0)\n", []string{"https://npm.example.com"}},
 		{"a token without a host", npm, "registry=https://npm.example.com/x/\n_authToken=CANARY", "registry=https://npm.example.com/x/\n_authToken=P0\n", []string{"https://npm.example.com"}},
-		{"a token without a host or registry", npm, "_authToken=CANARY", "_authToken=P0\n", []string{"https://registry.npmjs.org"}},
+		{"a token without a host or registry", npm, "_authToken=CANARY", "_authToken=P0\n", []string{""}},
 		{"a registry without TLS", npm, "@corp:registry=http://npm.example.com:4873\n//npm.example.com:4873/:_authToken=CANARY", "@corp:registry=http://npm.example.com:4873\n//npm.example.com:4873/:_authToken=P0\n", []string{"https://npm.example.com:4873 http://npm.example.com:4873"}},
 		{"a login in an address", npm, "registry=https://joe:CANARY@npm.example.com/", "registry=https://joe:P0@npm.example.com/\n", []string{"https://npm.example.com"}},
 		{"a token in an address", npm, "registry=https://CANARY@npm.example.com/", "registry=https://P0@npm.example.com/\n", []string{"https://npm.example.com"}},
@@ -71,7 +71,7 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 		{"unknown keys of pip", pip, "[global]\nzz = CANARY\n    CANARY\nretries = 2\n", "[global]\nretries = 2\n", nil},
 
 		{"a token of a registry of Cargo", CargoCredentials, "[registries.corp]\ntoken = \"CANARY\" # CANARY\n", "\"registries\".\"corp\".\"token\" = \"P0\"\n", []string{"https://cargo.example.com"}},
-		{"the token of crates.io", CargoCredentials, "[registry]\ntoken = 'CANARY'\n", "\"registry\".\"token\" = \"P0\"\n", []string{"https://crates.io"}},
+		{"the token of the default registry", CargoCredentials, "[registry]\ntoken = 'CANARY'\n", "\"registry\".\"token\" = \"P0\"\n", []string{""}},
 		{"a registry of a variable", CargoCredentials, "registries.envreg.token = \"CANARY\"\n", "\"registries\".\"envreg\".\"token\" = \"P0\"\n", []string{"https://env.example.com"}},
 		{"an inline table", cargo, "registries = { corp = { index = \"sparse+https://c.example.com/\", token = \"CANARY\" } }\n", "\"registries\".\"corp\".\"index\" = \"sparse+https://c.example.com/\"\n\"registries\".\"corp\".\"token\" = \"P0\"\n", []string{"https://c.example.com"}},
 		{"an escape in a key and a value", cargo, "[registries.x]\n\"tok\\u0065n\" = \"\\u0043ANARY\"\n", "\"registries\".\"x\".\"token\" = \"P0\"\n", []string{""}},

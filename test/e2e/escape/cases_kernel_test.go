@@ -118,7 +118,7 @@ func syscalls() []escape {
 		if err != nil {
 			return err.Error()
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		for _, kind := range kinds {
 			if attacker.RunForeign(dir, kind) == nil {
 				return ""

@@ -236,7 +236,7 @@ func RunForeign(dir, kind string) error {
 	if err := os.WriteFile(file, foreignProgram(kind), 0o755); err != nil {
 		return err
 	}
-	defer os.Remove(file)
+	defer func() { _ = os.Remove(file) }()
 	cmd := exec.Command(file) //nolint:noctx // ends by itself or by the filter
 	return cmd.Run()
 }
