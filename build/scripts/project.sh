@@ -57,6 +57,17 @@ apt_install() {
   apt_wanted=()
 }
 
+# large_pages lets all programs have pages of 2 MiB until small_pages, where root runs the tests. In a virtual machine whose
+# host maps each page of 4 KiB by itself, compilers and the race detector otherwise spend most of their time in page faults.
+page_setting=/sys/kernel/mm/transparent_hugepage/enabled
+pages_before=
+large_pages() {
+  [[ $(id -u) -eq 0 && -w $page_setting ]] || return 0
+  pages_before=$(sed 's/.*\[\(.*\)\].*/\1/' "$page_setting")
+  echo always 2>/dev/null >"$page_setting" || pages_before=
+}
+small_pages() { [[ -z $pages_before ]] || echo "$pages_before" >"$page_setting"; }
+
 # go_minor prints the minor version of the go command in PATH, or 0.
 go_minor() {
   local v

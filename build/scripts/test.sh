@@ -22,7 +22,8 @@ source build/scripts/engine.sh
 source build/scripts/cluster.sh
 # shellcheck source=build/scripts/packages.sh
 source build/scripts/packages.sh
-trap 'cluster_down; engine_down; rm -rf "$scratch"' EXIT
+trap 'cluster_down; engine_down; rm -rf "$scratch"; small_pages' EXIT
+large_pages
 
 # Tests that need a cluster are these packages, and these tests of the others.
 cluster_packages=(./backend/kube)
