@@ -4,6 +4,7 @@ package bwrap
 
 import (
 	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -12,8 +13,23 @@ import (
 )
 
 // attempts is the number of times that bubblewrap is started for one command. For a --ro-bind of a directory with mounts below
-// it, bubblewrap reads the list of mounts and then changes each of them. It fails if another process unmounts one in between.
+// it, bubblewrap reads the list of mounts and then changes each of them. It fails if another process unmounts one in between, or
+// replaces a file that is to be mounted, as git and editors do when they write one.
 const attempts = 4
+
+// pin is a file that was opened to be mounted.
+type pin struct {
+	path string
+	info os.FileInfo
+}
+
+// isReplaced reports whether another file, or none, has the path of one of pins.
+func isReplaced(pins []pin) bool {
+	return slices.ContainsFunc(pins, func(p pin) bool {
+		now, err := os.Lstat(p.path)
+		return err != nil || !os.SameFile(now, p.info)
+	})
+}
 
 // mountTable detects changes of the host's mounts since it was opened, which the kernel reports to pollers of
 // /proc/self/mountinfo (proc_pid_mountinfo(5)). -1: it could not be opened.
@@ -40,7 +56,7 @@ func (m mountTable) close() {
 	}
 }
 
-// isDisturbed waits for the end and reports whether bubblewrap failed while the host's mounts changed, before the command ran
+// isDisturbed waits for the end and reports whether bubblewrap failed while the host's mounts or files changed, before the command ran
 // and before any of its input was read, so that it can be started again.
 func (p *process) isDisturbed() bool {
 	<-p.ended
@@ -49,7 +65,7 @@ func (p *process) isDisturbed() bool {
 	return p.unbuilt && !p.feeds
 }
 
-// restarting is a command that is started again when bubblewrap failed only because the host's mounts changed.
+// restarting is a command that is started again when bubblewrap failed only because the host's mounts or files changed.
 type restarting struct {
 	start func() (*process, error)
 

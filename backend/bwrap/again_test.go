@@ -5,8 +5,10 @@ package bwrap_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
@@ -14,20 +16,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// disturbing returns a bubblewrap that mounts and unmounts on the host and then fails, as often as the file has lines;
-// with changes false it only fails.
-func disturbing(t *testing.T, changes bool) (program, file string) {
+// The neighbours of a start.
+const (
+	mounts   = "mount -t tmpfs none %[1]s/mnt && umount %[1]s/mnt"
+	replaces = "echo '{}' >%[2]s/new && mv %[2]s/new %[2]s/.mcp.json"
+)
+
+// disturbing returns a bubblewrap that runs the neighbour, a shell command, and then fails, as often as the file has lines.
+func disturbing(t *testing.T, workspace, neighbour string) (program, file string) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root changes the host's mounts")
+	if neighbour != replaces && os.Getuid() != 0 {
+		t.Skip("only root changes the host's mounts, and has mounts that nothing else changes")
 	}
 	real := require.Command(t, "bwrap", "bwrap")
 	dir := t.TempDir()
 	program, file = filepath.Join(dir, "bwrap"), filepath.Join(dir, "failures")
-	neighbour := ":"
-	if changes {
-		neighbour = fmt.Sprintf("mount -t tmpfs none %[1]s && umount %[1]s", filepath.Join(dir, "mnt"))
-	}
+	neighbour = fmt.Sprintf(neighbour+" #%[1]s%[2]s", dir, workspace)
 	script := fmt.Sprintf("#!/bin/sh\nif [ -s %[1]s ]; then\n\tsed -i 1d %[1]s\n\t%[2]s\n\techo 'bwrap: set-up failed' >&2\n\texit 1\nfi\nexec %[3]s \"$@\"\n", file, neighbour, real)
 	if err := os.Mkdir(filepath.Join(dir, "mnt"), 0o700); err != nil {
 		t.Fatal(err)
@@ -38,24 +42,50 @@ func disturbing(t *testing.T, changes bool) (program, file string) {
 	return program, file
 }
 
-func Test_Bubblewrap_Is_Started_Again_When_A_Mount_Of_The_Host_Changed(t *testing.T) {
+// inOwnMounts runs the test in a mount namespace of its own, because other tests mount, too, and reports whether this process is
+// in it. Only root can.
+func inOwnMounts(t *testing.T) bool {
+	t.Helper()
+	const mark = "AGENT_SANDBOX_TEST_OWN_MOUNTS"
+	if os.Getuid() != 0 || os.Getenv(mark) != "" {
+		return true
+	}
+	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
+	c.Env = append(os.Environ(), mark+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+func Test_Bubblewrap_Is_Started_Again_When_The_Host_Changed(t *testing.T) {
+	if !inOwnMounts(t) {
+		return
+	}
 	for what, row := range map[string]struct {
-		failures int
-		changes  bool
-		resident bool
-		runs     int // how often the command ran
+		failures  int
+		neighbour string
+		resident  bool
+		runs      int // how often the command ran
 	}{
-		"once":                                 {1, true, false, 1},
-		"three times":                          {3, true, false, 1},
-		"always":                               {100, true, false, 0},
-		"for another reason":                   {1, false, false, 0},
-		"of a sandbox that stays":              {2, true, true, 1},
-		"of one that stays, and always":        {100, true, true, 0},
-		"of one that stays, and other reasons": {1, false, true, 0},
+		"once":                                 {1, mounts, false, 1},
+		"three times":                          {3, mounts, false, 1},
+		"always":                               {100, mounts, false, 0},
+		"for another reason":                   {1, ":", false, 0},
+		"of a sandbox that stays":              {2, mounts, true, 1},
+		"of one that stays, and always":        {100, mounts, true, 0},
+		"of one that stays, and other reasons": {1, ":", true, 0},
+		"a file":                               {1, replaces, false, 1},
+		"a file, always":                       {100, replaces, false, 0},
+		"a file of one that stays":             {1, replaces, true, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
-			program, file := disturbing(t, row.changes)
 			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte("{}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			program, file := disturbing(t, dir, row.neighbour)
 			box, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{Bwrap: program, DataDir: t.TempDir()}), sandbox.Spec{
 				Workspace: dir, Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Resident: row.resident,
 			})

@@ -22,11 +22,12 @@ import (
 
 // invocation is one bubblewrap command line with the data of its descriptors.
 type invocation struct {
-	args   []string
-	first  int      // number of the first descriptor
-	inputs [][]byte // the data of descriptor first+i; nil: a pinned path
-	pins   []*os.File
-	pinned bool // open paths before the start, so that they cannot be replaced before they are mounted
+	args    []string
+	first   int      // number of the first descriptor
+	inputs  [][]byte // the data of descriptor first+i; nil: a pinned path
+	pins    []*os.File
+	mounted []pin // those of pins that are mounted
+	pinned  bool  // open paths before the start, so that they cannot be replaced before they are mounted
 }
 
 // invocationOptions say what a bubblewrap command line is for.
@@ -159,6 +160,9 @@ func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []str
 	return last, nil
 }
 
+// errReplaced is in the error if a path of the plan has another file than when the plan was made, or none.
+var errReplaced = errors.New("changed while the sandbox was being started")
+
 // bind mounts a host path at the same path.
 func (v *invocation) bind(option, path string) error {
 	if !v.pinned {
@@ -174,10 +178,13 @@ func (v *invocation) bind(option, path string) error {
 		return nil
 	}
 	if err != nil {
-		return sandbox.Errorf(sandbox.NotFound, "%s changed while the sandbox was being started: %w", path, err).
-			WithHint("start it again")
+		return sandbox.Errorf(sandbox.NotFound, "%s %w: %w", path, errReplaced, err).WithHint("start it again")
 	}
-	v.add(option+"-fd", v.descriptor(nil, os.NewFile(uintptr(fd), path)), path)
+	f := os.NewFile(uintptr(fd), path)
+	v.add(option+"-fd", v.descriptor(nil, f), path)
+	if info, err := f.Stat(); err == nil {
+		v.mounted = append(v.mounted, pin{path, info})
+	}
 	return nil
 }
 

@@ -40,6 +40,7 @@ type process struct {
 	terminal bool          // the command shares the caller's terminal, session and process group
 	feeds    bool          // a goroutine copies the command's input
 	mounts   mountTable    // opened right before the start
+	pins     []pin         // what is mounted by descriptor
 	name     string        // argv 0 of the command
 	bwrapFD  int           // pidfd of bubblewrap
 	launched int           // eventfd, written once when bubblewrap runs or could not be started
@@ -55,7 +56,7 @@ type process struct {
 	killed  bool   // kill was called
 	reason  string // of the kill
 	offline error  // of the network, or nil
-	unbuilt bool   // bubblewrap failed while the host's mounts changed
+	unbuilt bool   // bubblewrap failed while the host's mounts or files changed
 	exit    sandbox.Exit
 	err     error
 }
@@ -187,7 +188,7 @@ func (p *process) finish() {
 	unconfined := p.confined.failure(p.name)
 	p.confined.close()
 	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)
-	changed := p.mounts.hasChanged()
+	unbuilt := !built && !p.status.known && p.command.ProcessState.Exited() && (p.mounts.hasChanged() || isReplaced(p.pins))
 	p.mounts.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +201,7 @@ func (p *process) finish() {
 	if p.reason == "" {
 		p.reason = reason
 	}
-	p.unbuilt = changed && !built && !p.status.known && p.command.ProcessState.Exited()
+	p.unbuilt = unbuilt
 	if built || p.status.known { // otherwise notBuilt is the error
 		p.err = errors.Join(p.err, p.offline)
 	}

@@ -43,6 +43,9 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 func (i *instance) startWith(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio, adapt func(*policy.Plan) *policy.Plan) (sandbox.Process, error) {
 	start := func() (*process, error) { return i.startOnce(ctx, cmd, stdio, adapt) }
 	p, err := start()
+	for left := attempts - 1; left > 0 && errors.Is(err, errReplaced); left-- {
+		p, err = start()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +134,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		_ = filter.Close()
 		return err
 	}
+	p.pins = v.mounted
 	files, err := v.open()
 	defer func() { closeAll(files) }()
 	if err != nil {
