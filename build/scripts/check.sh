@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be known without root, an engine, a cluster or a network beyond the module proxy: that everything compiles with
 # all tags, the tests of the packages that need no more, from Go's cache where nothing has changed, and lint of what changed,
-# which includes go vet.
+# which includes go vet. Only programs in memory that changed are compared with the real ones; make test compares all.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -10,6 +10,9 @@ cd "$top"
 # shellcheck source=build/scripts/packages.sh
 source build/scripts/packages.sh
 
+trap small_pages EXIT
+large_pages
+
 # From source: the go command would compile the clients of clusters and models, which no test here links.
 say "types of all packages and their tests, with and without tags"
 typecheck=$(tool typecheck ./typecheck)
@@ -17,7 +20,12 @@ typecheck=$(tool typecheck ./typecheck)
 "$typecheck" -tags kube,agent,sdk ./cmd/agent-sandbox/... ./internal/cli/... ./internal/agent/broker
 say "tests of the packages that drive nothing"
 mapfile -t packages < <(pure_packages)
-go test -vet=off -timeout 10m "${packages[@]}"
+go test -vet=off -short -timeout 10m "${packages[@]}"
 go test -vet=off -short ./test/docs
+mapfile -t packages < <(comm -12 <(changed_packages | sort) <(compared_packages | sort))
+[[ ${#packages[@]} -eq 0 ]] || {
+  say "the changed programs in memory, compared with the real ones"
+  go test -vet=off -timeout 10m "${packages[@]}"
+}
 build/scripts/lint.sh changed
 say "the check took $SECONDS s"

@@ -10,22 +10,14 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 use_go
 cd "$top"
+# shellcheck source=build/scripts/packages.sh
+source build/scripts/packages.sh
 
 lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
 
-# changed_files are those of this module that a change is about.
-changed_files() {
-  local base
-  base=$(git merge-base HEAD origin/main 2>/dev/null) || base=
-  [[ -n $base && $base != "$(git rev-parse HEAD)" ]] || base=$(git rev-parse -q --verify HEAD~) || base=$(git rev-parse HEAD)
-  git diff --name-only --diff-filter=d "$base"
-  git ls-files --others --exclude-standard
-}
-
 packages=(./...)
 if [[ ${1-} = changed ]]; then
-  mapfile -t packages < <(changed_files | sed -n 's|[^/]*\.go$||p' | sort -u |
-    grep -v -e /testdata/ -e '^build/tools/' -e '^test/testbed/' | sed 's|^|./|; s|/$||')
+  mapfile -t packages < <(changed_packages | sed "s|^$module|.|")
 fi
 
 # What is built with tags only is in these.

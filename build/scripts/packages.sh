@@ -31,3 +31,16 @@ machine_packages() { listed_packages | grep -E "$machine" | sed "s|^|$module/|";
 pure_packages() { listed_packages | grep -vE "$machine|$engine" | awk -v d="$driving" -v u="$undriving" '$0 !~ d || $0 ~ u' | sed "s|^|$module/|"; }
 compared_packages() { listed_packages | grep -E "$compared" | sed "s|^|$module/|"; }
 raced_packages() { pure_packages | sed "s|^$module/||" | awk -v c="$compared" -v r="$compared_and_raced" '$0 !~ c || $0 ~ r' | sed "s|^|$module/|"; }
+
+# changed_files are those of this module that a change is about.
+changed_files() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null) || base=
+  [[ -n $base && $base != "$(git rev-parse HEAD)" ]] || base=$(git rev-parse -q --verify HEAD~) || base=$(git rev-parse HEAD)
+  git diff --name-only --diff-filter=d "$base"
+  git ls-files --others --exclude-standard
+}
+changed_packages() {
+  changed_files | sed -n 's|[^/]*\.go$||p' | sort -u | grep -v -e /testdata/ -e '^build/tools/' -e '^test/testbed/' |
+    sed "s|^|$module/|; s|/$||"
+}

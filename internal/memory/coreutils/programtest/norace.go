@@ -2,5 +2,5 @@
 
 package programtest
 
-// Raced reports whether this is the run under the race detector.
-const Raced = false
+// raced reports whether this is the run under the race detector.
+const raced = false

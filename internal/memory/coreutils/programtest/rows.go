@@ -36,6 +36,10 @@ func CompareText(t *testing.T, work string, args []string, text string) {
 	}
 }
 
+// IsCompared reports whether rows run with the real programs, too. Those take most of the time and do the same under the race
+// detector, so they do not run with it, nor with -short.
+func IsCompared() bool { return !raced && !testing.Short() }
+
 // Row is a command line that is run by the real program in a real directory and by ours in a
 // virtual one with the same content and path. Output, messages, status and tree must agree.
 type Row struct {
@@ -87,7 +91,7 @@ func RunBoth(t *testing.T, r Row) (got, want Outcome) {
 	tree := ImportTree(t, work)
 	args := SplitWords(t, r.Line)
 	got = RunVirtual(t, tree, work, args, r)
-	if Raced {
+	if !IsCompared() {
 		return got, got
 	}
 	return got, RunReal(t, work, args, r)
@@ -107,7 +111,7 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 			t.Run(fmt.Sprintf("%d %s", i, r.Line), func(t *testing.T) {
 				t.Parallel()
 				args := SplitWords(t, r.Line)
-				if Raced {
+				if !IsCompared() {
 					RunVirtual(t, tree.Fork(), work, args, r)
 					return
 				}

@@ -65,7 +65,7 @@ func RunReal(t *testing.T, tool string, rows []Row) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := runHere(t, row)
-			if !programtest.Raced {
+			if programtest.IsCompared() {
 				got.compare(t, runThere(t, row), row)
 			}
 		})
