@@ -24,6 +24,7 @@ func newRootFor(a *console.App, args []string) *cobra.Command {
 // execute runs the whole command: it returns the exit status and never exits.
 func execute(ctx context.Context, args, env []string, stdio sandbox.Stdio) int {
 	a := console.New(env, stdio)
+	a.Args = args
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
 		fmt.Fprintln(a.Out, console.CurrentBuild())
 		return a.Report(a.Out.Err)

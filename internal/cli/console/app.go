@@ -19,6 +19,7 @@ import (
 
 // App is one invocation: its environment and streams.
 type App struct {
+	Args  []string      // without argv 0
 	Env   []string      // "K=V"
 	Stdio sandbox.Stdio // what the command inside inherits
 	Out   *Output       // stdout, for our own output

@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -19,13 +21,24 @@ func isUsage(err error) bool {
 	return errors.As(err, &e)
 }
 
-// FlagError formats an error of the flag library as one line.
+// FlagError formats an error of the flag library as one line. An unknown flag that is spelled like one of cmd names that one.
 func FlagError(cmd *cobra.Command, err error) error {
-	text := err.Error()
 	if isUsage(err) {
 		return err
 	}
-	return UsageError(cmd.CommandPath(), "%s", text)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if near := jsonc.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			return sandbox.Errorf(sandbox.Invalid, "%w", err).WithHint("did you mean '--%s'? See '%s --help'", near, cmd.CommandPath())
+		}
+	}
+	return UsageError(cmd.CommandPath(), "%s", err.Error())
 }
 
 // NoArgs accepts no arguments.

@@ -19,6 +19,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
 	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -74,7 +77,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 				}
 				return cmd.Help()
 			case !cmd.HasParent() && dash != 0 && len(args) > 0:
-				return unknownCommand(cmd, args)
+				return unknownCommand(a, cmd, args)
 			case len(args) == 0 || args[0] == "":
 				return console.UsageError(path, "no command was given")
 			case f.in != "":
@@ -162,6 +165,9 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	cmd := sandbox.Cmd{Args: args}
 	if f.dryRun {
 		return 0, printDryRun(a, box, cmd)
+	}
+	if !f.quiet && !f.json {
+		warnOfMissing(a, box)
 	}
 	stdio := a.Stdio
 	var stdout, stderr bytes.Buffer
@@ -251,8 +257,34 @@ func printDryRun(a *console.App, box *sandbox.Sandbox, cmd sandbox.Cmd) error {
 	return nil
 }
 
+// warnOfMissing says which paths of --rw do not exist, so that nothing can be written there.
+func warnOfMissing(a *console.App, box *sandbox.Sandbox) {
+	p, ok := sandbox.As[interface{ Plan() *policy.Plan }](box.Unwrap())
+	if !ok {
+		return
+	}
+	plan := p.Plan()
+	for _, r := range plan.Rules {
+		if !r.Missing || !r.Exact || r.Access != policy.ReadWrite || r.Layer != policy.LayerFlags || r.Preset != "" {
+			continue
+		}
+		if access, _ := plan.Access(r.Path); access != policy.ReadWrite { // it can be made inside
+			a.Err.Say(fmt.Sprintf("--rw %s: there is no such directory, so nothing can be written there (mkdir -p %s)", jsonc.OneLine(r.Pattern), shellword.Quote(r.Path)))
+		}
+	}
+}
+
+// commandLine quotes words for a shell.
+func commandLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellword.Quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // unknownCommand returns the error for "agent-sandbox ls".
-func unknownCommand(root *cobra.Command, args []string) error {
+func unknownCommand(a *console.App, root *cobra.Command, args []string) error {
 	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
 	for _, c := range root.Commands() {
 		if slices.Contains(c.SuggestFor, args[0]) { // before those that are only spelled alike
@@ -263,5 +295,5 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
 		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
 	}
-	return e.WithHint("to run it inside a sandbox: agent-sandbox -- %s", strings.Join(args, " "))
+	return e.WithHint("to run it inside a sandbox: agent-sandbox %s", commandLine(slices.Concat(a.Args[:max(len(a.Args)-len(args), 0)], []string{"--"}, args)...))
 }

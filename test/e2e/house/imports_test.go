@@ -142,7 +142,7 @@ var arrows = []struct {
 	{"cmd/agent-sandbox", []string{"sandbox", "internal/cli"}},
 	{"build/man", []string{"internal/cli"}},
 	{"internal/cli", []string{"sandbox", "policy", "internal/guest", "internal/cli"}},
-	{"internal/cli/console", []string{"sandbox"}},
+	{"internal/cli/console", []string{"sandbox", "internal/jsonc"}},
 	{"internal/cli/program", []string{"sandbox"}},
 	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest/layout", "internal/gitindex", "internal/hostfile", "internal/persist", "internal/stage", "internal/cli/console", "internal/cli/program"}},
 	{"internal/cli/inventory", []string{"sandbox", "backend/kube", "internal/persist", "internal/cli/console", "internal/cli/host", "internal/cli/program"}},
