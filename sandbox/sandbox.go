@@ -119,7 +119,7 @@ func (s *Sandbox) RunStdio(ctx context.Context, cmd Cmd, stdio Stdio) (*Result, 
 	return res, err
 }
 
-// Start starts cmd. When ctx ends, or the wall-clock limit passes, its whole
+// Start starts cmd. When ctx ends, or the wall-clock limit passes after the start, its whole
 // process tree is killed.
 func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, error) {
 	if err := s.usable("start"); err != nil {
@@ -133,16 +133,17 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 		stdio.Stdin = nil
 	}
 	stdio.Stdout, stdio.Stderr = r.capped(stdio.Stdout, stdio.Stderr, s.limits.Output)
-	r.ctx, r.cancel = context.WithCancel(ctx)
-	if wall := time.Duration(s.limits.Wall); wall > 0 {
-		r.ctx, r.cancel = context.WithTimeout(ctx, wall)
-	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	p, err := s.instance.Start(r.ctx, cmd, stdio)
 	if err != nil {
-		r.cancel()
+		r.cancel(nil)
 		return nil, s.wrap(endedBy(ctx, err), "start")
 	}
 	r.process = p
+	if wall := time.Duration(s.limits.Wall); wall > 0 {
+		// From now on: how long the backend takes for its isolation is not the command's time.
+		r.wall = time.AfterFunc(wall, func() { r.cancel(context.DeadlineExceeded) })
+	}
 	return r, nil
 }
 
@@ -224,9 +225,10 @@ func (s *Sandbox) wrap(err error, op string) error { return wrap(err, op, s.driv
 type Running struct {
 	sandbox *Sandbox
 	process Process
-	parent  context.Context    //nolint:containedctx // distinguishes the caller's cancel from our own time-out after Wait
-	ctx     context.Context    //nolint:containedctx // bounds this one command, from Start to Wait
-	cancel  context.CancelFunc //
+	parent  context.Context //nolint:containedctx // distinguishes the caller's cancel from our own time-out after Wait
+	ctx     context.Context //nolint:containedctx // bounds this one command, from Start to Wait
+	cancel  context.CancelCauseFunc
+	wall    *time.Timer // ends the command; nil: no limit
 	output  *budget
 }
 
@@ -234,8 +236,11 @@ type Running struct {
 // error is nil and the exit code [ExitTimeout]; when the context of Start ended,
 // the error has code Canceled or Timeout.
 func (r *Running) Wait() (Exit, error) {
-	defer r.cancel()
+	defer r.cancel(nil)
 	exit, err := r.process.Wait()
+	if r.wall != nil {
+		r.wall.Stop()
+	}
 	switch {
 	case r.parent.Err() != nil:
 		return exit, r.sandbox.wrap(r.parent.Err(), "wait")
@@ -262,7 +267,7 @@ func (r *Running) Resize(size Terminal) error {
 
 // HasTimedOut reports whether the policy's wall-clock limit passed.
 func (r *Running) HasTimedOut() bool {
-	return r.parent.Err() == nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded)
+	return r.parent.Err() == nil && errors.Is(context.Cause(r.ctx), context.DeadlineExceeded)
 }
 
 // IsCut reports whether output went past the limit and was thrown away.

@@ -73,7 +73,7 @@ func wallLimit(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		if !res.TimedOut || res.Code != sandbox.ExitTimeout || res.Duration > 20*time.Second {
+		if !res.TimedOut || res.Code != sandbox.ExitTimeout || res.Duration > Limit/2 {
 			return fmt.Errorf("got %+v after %s, timed out %v", res.Exit, res.Duration, res.TimedOut)
 		}
 		return nil

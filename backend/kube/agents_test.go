@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // controller is held for reading by tests whose Sandboxes need the cluster's controller, and for writing by the test that
@@ -136,7 +137,7 @@ func Test_The_Error_Says_Why_A_Cluster_Sandbox_Does_Not_Start(t *testing.T) {
 		b.quota(t, "pods", "0")
 		begin := time.Now()
 		wants(t, b.refuses(t, sandbox.Spec{}), sandbox.Exhausted, "makes no pod", "exceeded quota: small")
-		if took := time.Since(begin); took > 20*time.Second {
+		if took := time.Since(begin); took > deadline.Scale(20*time.Second) {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -177,7 +178,7 @@ func Test_The_Error_Names_A_Controller_That_Does_Not_Run(t *testing.T) {
 	defer goOn()
 	begin := time.Now()
 	wants(t, b.refuses(t, sandbox.Spec{}), sandbox.Unavailable, "no pod for the Sandbox", "controller does not run")
-	if took := time.Since(begin); took > 30*time.Second {
+	if took := time.Since(begin); took > deadline.Scale(30*time.Second) {
 		t.Errorf("it took %s", took)
 	}
 	goOn()

@@ -114,7 +114,7 @@ func serverCertificates(t *testing.T, address string) string {
 }
 
 // podTime bounds the time that a test's pod may take.
-const podTime = 2 * time.Minute
+const podTime = 10 * time.Minute
 
 // inCluster runs our program in a pod of a service account of the namespace, and returns what it printed. The testbed's
 // API server is on the node's own loopback.

@@ -272,7 +272,7 @@ func (p *process) Wait() (sandbox.Exit, error) {
 
 // explainEnd waits a moment for the pod to report its end, and is then explain.
 func (i *instance) explainEnd(ctx context.Context, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*cluster.EndTime)
+	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	_ = i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
 		return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
@@ -282,6 +282,9 @@ func (i *instance) explainEnd(ctx context.Context, err error) error {
 
 // explainStart returns why the guest of a started pod does not answer: its first process has ended, or err.
 func (i *instance) explainStart(ctx context.Context, err error) error {
+	if sandbox.CodeOf(err) == sandbox.Denied { // the API server did not let it be asked
+		return err
+	}
 	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
 		now, _ := cluster.StateOf(pod)
 		return now.Final

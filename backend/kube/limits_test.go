@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // disk makes a claim of that name on a directory of the node, of a kind of volume that belongs to root until a pod asks for
@@ -46,7 +47,7 @@ func Test_A_Claim_That_Belongs_To_Root_Can_Be_Written_To(t *testing.T) {
 // ends has a command run until its pod is ended from outside.
 func (b bed) ends(t *testing.T, spec sandbox.Spec, script string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(3*time.Minute))
 	defer cancel()
 	s, err := sandbox.Create(ctx, b.driver, spec)
 	if err != nil {
@@ -295,7 +296,7 @@ func Test_A_Runtime_Class_Runs_A_Pod_Or_Is_Rejected_By_Name(t *testing.T) {
 	t.Run("one that the node lacks", func(t *testing.T) {
 		begin := time.Now()
 		wants(t, b.runtimeClass(t, "nokernel").fails(t, sandbox.Spec{}), sandbox.Unavailable, "the pod does not start", "nokernel")
-		if took := time.Since(begin); took > 8*time.Second {
+		if took := time.Since(begin); took > deadline.Scale(8*time.Second) {
 			t.Errorf("that took %s", took)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // newPersistentBed creates a namespace for persistent sandboxes, with the default storage class of the cluster.
@@ -201,7 +202,7 @@ func Test_The_Error_Says_Why_A_Claim_Gets_No_Volume(t *testing.T) {
 		if sandbox.CodeOf(err) != code || !strings.Contains(err.Error(), text) || !strings.Contains(sandbox.HintOf(err), hint) {
 			t.Errorf("%v; %s", err, sandbox.HintOf(err))
 		}
-		if took := time.Since(begin); took > 30*time.Second {
+		if took := time.Since(begin); took > deadline.Scale(30*time.Second) {
 			t.Errorf("after %s", took)
 		}
 	}

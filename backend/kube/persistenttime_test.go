@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Two drivers stand for two processes: they share only the cluster.
@@ -83,9 +85,9 @@ func Test_An_Idle_Sandbox_Stops(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
-	d.Idle = 6 * time.Second
+	d.Idle = deadline.Scale(6 * time.Second) // in which a busy machine starts and connects, too
 	box := create(t, d, persistentSpec("idle", workspace(t)))
-	prints(t, box, "sleep 8; echo busy >f", "") // which is longer than it may be idle
+	prints(t, box, fmt.Sprintf("sleep %.1f; echo busy >f", (d.Idle+2*time.Second).Seconds()), "") // which is longer than it may be idle
 	b.podEnds(t, "idle")
 	if state, err := d.State(ctx, "idle"); err != nil || state.Running {
 		t.Errorf("%+v, %v", state, err)
@@ -108,7 +110,7 @@ func Test_An_Expired_Sandbox_Is_Removed(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
-	d.TTL = 20 * time.Second
+	d.TTL = deadline.Scale(20 * time.Second)
 	box := create(t, d, persistentSpec("short", workspace(t)))
 	if err := box.Detach(); err != nil {
 		t.Error(err)

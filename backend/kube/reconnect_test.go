@@ -207,7 +207,7 @@ func (a *apiServer) start(t *testing.T) {
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for tick := time.Tick(200 * time.Millisecond); ; {
 		ask := exec.CommandContext(ctx, "kubectl", "--server", "https://"+a.addr, "get", "--raw", "/readyz")

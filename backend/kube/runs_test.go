@@ -224,7 +224,7 @@ func (w *wire) interrupt() {
 // becomes waits until an object has a phase.
 func (b bed) becomes(t *testing.T, object, phase string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "kubectl", "get", "-n", b.namespace, object, "--watch", "-o", `jsonpath={.status.phase}{"\n"}`)
 	out, err := cmd.StdoutPipe()

@@ -15,7 +15,7 @@ import (
 // waitFor waits until so many pods of the bed run, and returns their names.
 func (b bed) waitFor(t *testing.T, pods int) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for tick := time.Tick(100 * time.Millisecond); ; {
 		out := kubectl(t, "", "get", "pods", "-n", b.namespace, "-o", `jsonpath={range .items[?(@.status.phase=="Running")]}{.metadata.name} {end}`)

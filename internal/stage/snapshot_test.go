@@ -234,6 +234,7 @@ const snapshotHelper = "STAGE_TEST_SNAPSHOT"
 
 func snapshotAll(at string) int {
 	parts := strings.Split(at, "::")
+	fmt.Println("begun")
 	store, snapshots := &stage.Store{Dir: parts[0]}, stage.Snapshots{Dir: parts[2]}
 	for n := 0; ; n++ {
 		err := snapshotOnce(store, snapshots, parts[1], fmt.Sprintf("s%d-%d", os.Getpid(), n))
@@ -276,7 +277,8 @@ func Test_Snapshots_Survive_Being_Killed_At_Any_Moment(t *testing.T) {
 			b.inside(s, killWork)
 			patch, tree := b.shows(s), b.inside(s, wholeTree)
 			swept := 0
-			for range rounds.Of(4) {
+			// On a slow machine more rounds are needed until one is killed in the middle.
+			for n := 0; n < rounds.Of(4) || swept == 0 && n < 50; n++ {
 				b.killSnapshots()
 				left, _ := filepath.Glob(b.root + "/*/*/.[ng]*") // the pattern is right
 				more, _ := filepath.Glob(b.root + "/kept/.[ng]*")
@@ -302,10 +304,15 @@ func (b *bench) killSnapshots() {
 	cmd.Env = append(os.Environ(), snapshotHelper+"="+b.store.Dir+"::"+b.work+"::"+b.snapshots().Dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	after := 20*time.Millisecond + time.Duration(rand.IntN(120_000))*time.Microsecond //nolint:gosec // a moment, not a secret
+	_, _ = out.Read(make([]byte, 1))                              // which says that it has begun
+	after := time.Duration(rand.IntN(120_000)) * time.Microsecond //nolint:gosec // a moment, not a secret
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() >= 0 {

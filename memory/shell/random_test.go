@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // scripter makes random scripts that are valid, of expansions and arithmetic.
@@ -345,7 +346,7 @@ func runSmall(t *testing.T, text string, seed uint64, round int) {
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error: %v", err)
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > deadline.Scale(20*time.Second) {
 		t.Errorf("it took %v", took)
 	}
 	if strings.Contains(stderr.String(), "internal error") {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Fuzz_Pattern searches with implausible expressions: each search must end soon, the work of one without
@@ -40,7 +41,7 @@ func Fuzz_Pattern(f *testing.F) {
 		failed = errors.Join(failed, m.Err())
 		some := m.Find([]byte(text), at, nil)
 		failed = errors.Join(failed, m.Err())
-		if took := time.Since(begun); took > 20*time.Second {
+		if took := time.Since(begun); took > deadline.Scale(20*time.Second) {
 			t.Fatalf("%q takes %v", pattern, took)
 		}
 		// A search without backtracking takes at most a step for each state and byte; with it, it has a limit of its own.

@@ -153,13 +153,13 @@ func (c *Cluster) follow(ctx context.Context, pod *corev1.Pod) (changes <-chan p
 	return out, cancel, nil
 }
 
-// AwaitState waits up to [EndTime] until as reports true for the pod, and returns it: a kubelet acts before it reports. nil: as did
+// AwaitState waits up to [Patience] until as reports true for the pod, and returns it: a kubelet acts before it reports. nil: as did
 // not.
 func (c *Cluster) AwaitState(ctx context.Context, pod *corev1.Pod, as func(*corev1.Pod) bool) *corev1.Pod {
 	if as(pod) {
 		return pod
 	}
-	ctx, cancel := context.WithTimeout(ctx, EndTime)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	changes, stop, err := c.follow(ctx, pod)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 func Test_Machine_Is_Described_As_By_The_Real_Tools(t *testing.T) {
@@ -94,7 +95,7 @@ func Test_Watch_Runs_Again_And_Again(t *testing.T) {
 			if got := outputHere(t, r.line); !regexp.MustCompile(r.form).MatchString(got) {
 				t.Errorf("%q, want %s", got, r.form)
 			}
-			if took := time.Since(begin); took > 10*time.Second {
+			if took := time.Since(begin); took > deadline.Scale(10*time.Second) {
 				t.Errorf("it took %s", took)
 			}
 		})
