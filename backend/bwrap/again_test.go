@@ -50,7 +50,7 @@ func inOwnMounts(t *testing.T) bool {
 	if os.Getuid() != 0 || os.Getenv(mark) != "" {
 		return true
 	}
-	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
 	c.Env = append(os.Environ(), mark+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {

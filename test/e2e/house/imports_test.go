@@ -150,7 +150,7 @@ var arrows = []struct {
 	{"internal/cli/files", []string{"sandbox", "policy", "internal/hostfile", "internal/transfer", "internal/cli"}},
 	{"internal/cli/snapshots", []string{"sandbox", "internal/persist", "internal/cli"}},
 	{"internal/cli/changes", []string{"sandbox", "policy", "backend/virtual", "internal/persist", "internal/stage", "internal/cli"}},
-	{"internal/cli/run", []string{"sandbox", "policy", "backend/virtual", "memory/shell", "internal/hostfile", "internal/stage", "internal/cli"}},
+	{"internal/cli/run", []string{"sandbox", "policy", "backend/virtual", "memory/shell", "internal/hostfile", "internal/jsonc", "internal/shellword", "internal/stage", "internal/cli"}},
 	{"internal/cli/policies", []string{"sandbox", "policy", "agent/assistant", "internal/configimport", "internal/hostfile", "internal/repo", "internal/cli"}},
 	{"internal/cli/repository", []string{"sandbox", "policy", "internal/engine", "internal/images", "internal/persist", "internal/repo", "internal/shellword", "internal/cli"}},
 	{"internal/cli/assistants", []string{"sandbox", "policy", "agent", "internal/agent", "internal/hostfile", "internal/cli"}},
