@@ -60,8 +60,6 @@ raced_with() {
 pure() {
   local packages
   after_escapes
-  # What waits for an engine or a cluster goes first: it has the longer way.
-  renice -n 10 -p "$BASHPID" >/dev/null
   mapfile -t packages < <(raced_packages)
   raced "${packages[@]}"
   mapfile -t packages < <(compared_packages)

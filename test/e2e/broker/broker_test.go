@@ -197,7 +197,7 @@ func forPrograms(t *testing.T, test func(t *testing.T, p program, bin string)) {
 // finish waits for a program's end; the watchdog is for one that hangs.
 func (l *lab) finish(t *testing.T, p program, bin string) *run {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	r := p.start(ctx, t, bin, l.url)
 	err := r.Wait()

@@ -64,7 +64,11 @@ func (a *attack) run(t *testing.T) {
 	debug.FreeOSMemory() // What the attack before left behind is not this one's.
 	before := memory()
 	// On a busy machine the collector falls behind, and garbage would count. What is not garbage stays, limit or not.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before) + attackPeak/2))
+	bound := int64(attackPeak / 2)
+	if a.held {
+		bound = heldPeak * 3 / 4
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before) + bound))
 	peak := watchMemory(t)
 	sh := attackedShell(t)
 	var stderr limitedBuffer
