@@ -141,7 +141,7 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	}
 	r.process = p
 	if wall := time.Duration(s.limits.Wall); wall > 0 {
-		// From now on: how long the backend takes for its isolation is not the command's time.
+		// The limit counts from here on. It does not include the time in which the backend starts the isolation.
 		r.wall = time.AfterFunc(wall, func() { r.cancel(context.DeadlineExceeded) })
 	}
 	return r, nil
@@ -228,7 +228,7 @@ type Running struct {
 	parent  context.Context //nolint:containedctx // distinguishes the caller's cancel from our own time-out after Wait
 	ctx     context.Context //nolint:containedctx // bounds this one command, from Start to Wait
 	cancel  context.CancelCauseFunc
-	wall    *time.Timer // ends the command; nil: no limit
+	wall    *time.Timer // kills the command at its wall-clock limit; nil without one
 	output  *budget
 }
 

@@ -10,6 +10,15 @@ import (
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
 
+// Join returns words as one command line, each quoted where it has to be.
+func Join(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Quote returns s as one word of bash. The word has no character that could control a terminal or forge a line: names and
 // arguments can come from a hostile repository. Without such characters it is a word of every POSIX shell.
 func Quote(s string) string {

@@ -91,7 +91,7 @@ func ReadPack(r io.Reader, l Limits) (*Snapshot, Hash, error) {
 	return s, top, nil
 }
 
-// readLength reads a length. [binary.ReadUvarint] has no error by which an overflow is told from a fault of the reader.
+// readLength reads a length, which [binary.ReadUvarint] does without an error value of its own for an overflow.
 func readLength(r io.ByteReader) (uint64, error) {
 	var p [binary.MaxVarintLen64]byte
 	for i := range p {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +41,10 @@ func printRun(ctx context.Context, a *console.App, dir string, f *Flags) error {
 	}
 	for i, word := range line {
 		if word == spec.Image {
-			word = s.Image() // the name is more informative than the ID
+			line[i] = s.Image() // the name is more informative than the ID
 		}
-		line[i] = shellword.Quote(word)
 	}
-	fmt.Fprintln(a.Out, strings.Join(line, " "))
+	fmt.Fprintln(a.Out, shellword.Join(line...))
 	return nil
 }
 

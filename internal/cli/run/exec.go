@@ -257,7 +257,7 @@ func printDryRun(a *console.App, box *sandbox.Sandbox, cmd sandbox.Cmd) error {
 	return nil
 }
 
-// warnOfMissing says which paths of --rw do not exist, so that nothing can be written there.
+// warnOfMissing names the paths of --rw that do not exist.
 func warnOfMissing(a *console.App, box *sandbox.Sandbox) {
 	p, ok := sandbox.As[interface{ Plan() *policy.Plan }](box.Unwrap())
 	if !ok {
@@ -269,18 +269,9 @@ func warnOfMissing(a *console.App, box *sandbox.Sandbox) {
 			continue
 		}
 		if access, _ := plan.Access(r.Path); access != policy.ReadWrite { // it can be made inside
-			a.Err.Say(fmt.Sprintf("--rw %s: there is no such directory, so nothing can be written there (mkdir -p %s)", jsonc.OneLine(r.Pattern), shellword.Quote(r.Path)))
+			a.Err.Say(fmt.Sprintf("--rw %s does not exist, so commands cannot write there; create it with: mkdir -p %s", jsonc.OneLine(r.Pattern), shellword.Quote(r.Path)))
 		}
 	}
-}
-
-// commandLine quotes words for a shell.
-func commandLine(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shellword.Quote(w)
-	}
-	return strings.Join(quoted, " ")
 }
 
 // unknownCommand returns the error for "agent-sandbox ls".
@@ -295,5 +286,5 @@ func unknownCommand(a *console.App, root *cobra.Command, args []string) error {
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
 		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
 	}
-	return e.WithHint("to run it inside a sandbox: agent-sandbox %s", commandLine(slices.Concat(a.Args[:max(len(a.Args)-len(args), 0)], []string{"--"}, args)...))
+	return e.WithHint("to run it inside a sandbox: agent-sandbox %s", shellword.Join(slices.Concat(a.Args[:max(len(a.Args)-len(args), 0)], []string{"--"}, args)...))
 }

@@ -89,8 +89,8 @@ func (a *attack) run(t *testing.T) {
 	if err == nil && a.limit != nil && !errors.Is(res.Limit, a.limit) {
 		t.Errorf("it met the limit %v, want %v (status %d, error %v); it said: %s", res.Limit, a.limit, res.Status, err, stderr.head())
 	}
-	if err == nil && !strings.Contains(stderr.head(), a.says) {
-		t.Errorf("it said %q, want %q", stderr.head(), a.says)
+	if err == nil && !strings.Contains(stderr.head(), a.says) && !strings.Contains(stderr.tail(), a.says) {
+		t.Errorf("it said %q ... %q, want %q", stderr.head(), stderr.tail(), a.says)
 	}
 	if strings.Contains(stderr.head(), "internal error") {
 		t.Errorf("it said %q", stderr.head())
@@ -233,17 +233,28 @@ func waitForGoroutines(t *testing.T, want int) {
 	}
 }
 
-// limitedBuffer keeps the beginning of its input.
+// limitedBuffer keeps the beginning of its input, and the end, which messages that repeat their line have their reason in.
 type limitedBuffer struct {
-	mu sync.Mutex
-	b  []byte
+	mu     sync.Mutex
+	b, end []byte
 }
+
+const limitedSize = 1000 // of each, in bytes
 
 func (l *limitedBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.b = append(l.b, b[:min(len(b), max(0, 1000-len(l.b)))]...)
+	n := min(len(b), limitedSize-len(l.b))
+	l.b = append(l.b, b[:n]...)
+	l.end = append(l.end, b[max(n, len(b)-limitedSize):]...)
+	l.end = slices.Delete(l.end, 0, max(0, len(l.end)-limitedSize))
 	return len(b), nil
+}
+
+func (l *limitedBuffer) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.end)
 }
 
 func (l *limitedBuffer) head() string {

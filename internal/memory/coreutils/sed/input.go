@@ -107,7 +107,7 @@ func (s *sed) fill() bool {
 	if in.w == len(in.buf) {
 		grow := max(program.BufferSize, len(in.buf))
 		if len(in.buf) > 0 && s.p.Reserve(grow) != nil {
-			s.panic("couldn't re-allocate memory")
+			s.panic(sedErrMemory)
 			return false
 		}
 		in.buf = append(in.buf, make([]byte, grow)...)

@@ -45,6 +45,7 @@ const (
 	sedErrReference   = "invalid reference \\%d on `s' command's RHS"
 	sedErrJump        = "can't find label for jump to `%s'"
 	sedErrUnknown     = "unknown command: `%c'"
+	sedErrMemory      = "couldn't re-allocate memory"
 	sedErrUnsupported = "INTERNAL ERROR: Bad cmd %c"
 )
 
@@ -53,6 +54,9 @@ type sedFault struct {
 	text   string
 	status int
 }
+
+// sedInstructionSize is what an instruction and its block hold, in bytes, in a list that has grown to twice its length.
+const sedInstructionSize = 512
 
 // sedEOF is read at the end of a chunk.
 const sedEOF = -1
@@ -119,6 +123,9 @@ func (p *sedParser) chunk(c sedChunk) {
 	for p.command() {
 		if err := p.s.p.Spend(1); err != nil {
 			panic(&sedFault{"out of work", p.s.p.Status(err)})
+		}
+		if p.s.p.Reserve(sedInstructionSize) != nil {
+			panic(&sedFault{sedErrMemory, sedPanic})
 		}
 	}
 	p.first = false

@@ -132,7 +132,7 @@ func (s *sed) isWithinBounds(b []byte) bool {
 	}
 	if total := cap(s.space) + cap(s.spare) + cap(s.hold) + cap(b); total > s.held {
 		if s.p.Reserve(total-s.held) != nil {
-			s.panic("couldn't re-allocate memory")
+			s.panic(sedErrMemory)
 		}
 		s.held = total
 	}
