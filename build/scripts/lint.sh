@@ -13,8 +13,6 @@ cd "$top"
 # shellcheck source=build/scripts/packages.sh
 source build/scripts/packages.sh
 
-lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
-
 packages=(./...)
 if [[ ${1-} = changed ]]; then
   mapfile -t packages < <(changed_packages | sed "s|^$module|.|")
@@ -24,6 +22,7 @@ fi
 tagged=(./cmd/agent-sandbox/... ./internal/cli/... ./internal/agent/broker)
 
 if [[ ${#packages[@]} -gt 0 ]]; then
+  lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
   say "golangci-lint ${packages[*]}"
   "$lint" run "${packages[@]}"
   if [[ ${packages[0]} = ./... ]] || printf '%s\n' "${packages[@]}" | grep -qE '^\./(cmd/agent-sandbox|internal/cli|internal/agent/broker)(/|$)'; then

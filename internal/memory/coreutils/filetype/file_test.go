@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/filetype"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // fileBinaries makes files of binary formats.
@@ -23,10 +24,13 @@ printf '\377\330\377\340\0\020JFIF\0\001\001\0\0\1\0\1\0\0\377\300\0\021\010\0\0
 printf 'BM\066\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\020\0\0\0\020\0\0\0\001\0\030\0\0\0\0\0\0\0\0\0' > bmp; printf 'RIFF\044\0\0\0WAVEfmt \020\0\0\0\001\0\002\0\104\254\0\0\020\261\002\0\004\0\020\0data' > wav; printf 'RIFF\044\0\0\0WEBPVP8 ' > webp; printf 'OggS\0\002' > ogg; printf 'fLaC\0\0\0\042' > flac
 printf '\0\0\0\030ftypmp42\0\0\0\0' > mp4; printf '\0\0\0\030ftypisom\0\0\0\0' > isom; printf '\0asm\001\0\0\0' > wasm; printf '\312\376\272\276\0\0\0\064' > class8; printf '\312\376\272\276\0\0\0\101' > class21; printf 'wOF2' > woff2; printf 'II*\0\010\0\0\0' > tif; printf 'PK\005\006\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > empty.zip
 printf '\x1f\x9d\x90' > Z; printf '\317\372\355\376\7\0\0\1\3\0\0\0\2\0\0\0' > macho; printf 'MZ\220\0' > mz; printf '7z\274\257\047\034\0\4xxxxxxxxxxxxxxxxxxx' > 7z; printf 'Rar!\032\007\0xxxx' > rar; printf '\x04\x22\x4d\x18xxxxx' > lz4; printf 'SQLite format 3\0\020\0\001\001\0\100\040\040' > sqlite; head -c 100 /dev/zero >> sqlite
-cp /bin/true elf; cp /bin/busybox static; printf '\177ELF\2\1\1' > cut.elf; printf '{"a":1' > cut.json; (echo '['; seq -s, 1 1000; echo ']') > big.json; (printf 'P6 1 1 255\n'; printf 'a\0b') > ppm`
+cp /bin/true elf; cp "$(command -v busybox)" static; printf '\177ELF\2\1\1' > cut.elf; printf '{"a":1' > cut.json; (echo '['; seq -s, 1 1000; echo ']') > big.json; (printf 'P6 1 1 255\n'; printf 'a\0b') > ppm`
 
 func Test_File_Prints_The_Same_As_The_Real_One(t *testing.T) {
 	t.Parallel()
+	for _, name := range []string{"file", "bzip2", "xz", "zip", "zstd", "busybox"} {
+		require.Command(t, name, "")
+	}
 	work := filepath.Join(t.TempDir(), "w")
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
