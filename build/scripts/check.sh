@@ -21,7 +21,7 @@ typecheck=$(tool typecheck ./typecheck)
 say "tests of the packages that drive nothing"
 mapfile -t packages < <(pure_packages)
 go test -vet=off -short -timeout 10m "${packages[@]}"
-go test -vet=off -short ./test/docs
+go test -vet=off -short ./test/docs ./test/e2e/escape
 mapfile -t packages < <(comm -12 <(changed_packages | sort) <(compared_packages | sort))
 [[ ${#packages[@]} -eq 0 ]] || {
   say "the changed programs in memory, compared with the real ones"

@@ -49,9 +49,9 @@ func Test_Long_Hostile_Texts_Take_No_Time_To_Speak_Of(t *testing.T) {
 var wholeScripts = []string{
 	`for i in a "b c" $x; do echo "$i" ${i#a} >&2 | cat; done; echo $((1+(2*3))) && [[ a == b* ]] || (exit 3)`,
 	"if true; then echo a; elif false; then :; else echo b; fi; until true; do :; done; case x in (a|b) echo 1;; *) echo 2;& y) ;; esac",
-	"f() { local a=(1 '2 3' [5]=x); echo ${a[@]:1:2} \"${#a[@]}\"; }; function g { f; }; g > /dev/null; declare -A m=([k]=v); echo ${m[k]//v/w}",
+	"f() { local a=(1 '2 3' [5]=x); echo ${a[@]:1:2} \"${#a[@]}\"; }; function g { f; }; g > ./file; declare -A m=([k]=v); echo ${m[k]//v/w}",
 	"cat <<EOF\na $(echo b) `echo c` ${x:-d}\nEOF\ncat <<-'E F' <<<\"s $x\"\n\tq\n\tE F\necho $'a\\tb' \\\n  end",
-	"coproc { :; }; select x in a; do break; done <<<1; for ((i=0;i<2;i++)); do ((i++)); done; { echo x; } 2>&1 | { cat; }; time -p ! true 2>/dev/null",
+	"coproc { :; }; select x in a; do break; done <<<1; for ((i=0;i<2;i++)); do ((i++)); done; { echo x; } 2>&1 | { cat; }; time -p ! true 2>./file",
 	"echo ${x:=a} ${x:?b} ${!x*} ${x@Q} ${x^^} ${x:0:1} ${#x} $(( x[0]++ ? 1 : 2 )) <(echo) >(cat) $[1+1] \"$@\" '$x' \"a\\\"b\" {1..3} @(a|b)",
 }
 

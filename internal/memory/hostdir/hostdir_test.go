@@ -233,7 +233,11 @@ func change(f *vfs.FS, r *rand.Rand) {
 	case 3:
 		_ = f.Symlink(root, "elsewhere", p)
 	case 4:
-		_ = f.Chmod(root, p, 0o600|fs.FileMode(r.IntN(64)))
+		mode := 0o600 | fs.FileMode(r.IntN(64))
+		if os.Getuid() != 0 {
+			mode |= 0o100 // Only root reads a directory that cannot be searched.
+		}
+		_ = f.Chmod(root, p, mode)
 	case 5:
 		_ = f.Link(root, p, path())
 	case 6:

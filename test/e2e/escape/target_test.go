@@ -256,9 +256,32 @@ func (w *target) run(t *testing.T, all []escape) {
 		})
 	}
 	t.Run("the threat model says the same", func(t *testing.T) {
-		begin := "<!-- " + w.name + ": written by `" + completeVariable + "=all go test ./test/e2e/escape -update` -->"
-		compareDocument(t, begin, "<!-- end of "+w.name+" -->", w.summarize(all, res), *update && res.findMissing(made) == "")
+		w.compareDocument(t, all, res, *update && res.findMissing(made) == "")
 	})
+}
+
+// compareDocument compares what the threat model says about a target with the results, or writes it there.
+func (w *target) compareDocument(t *testing.T, all []escape, res *results, write bool) {
+	t.Helper()
+	begin := "<!-- " + w.name + ": written by `" + completeVariable + "=all go test ./test/e2e/escape -update` -->"
+	compareDocument(t, begin, "<!-- end of "+w.name+" -->", w.summarize(all, res), write)
+}
+
+// Test_The_Threat_Model_Lists_All_Attempts compares the document with the catalogue, without an engine or a cluster: a new
+// attempt that is not in it is found before the run that makes it.
+func Test_The_Threat_Model_Lists_All_Attempts(t *testing.T) {
+	native, containers := bwrapAttempts(), append(bwrapAttempts(), contained()...)
+	for _, tt := range []struct {
+		target
+		all []escape
+	}{
+		{*persistentBwrapTarget(), native},
+		{target{name: "docker", unsuitable: unsuitableForDocker, refuses: refusedByDocker}, containers},
+		{target{name: "docker, persistent", unsuitable: unsuitableForDocker, refuses: refusedByDocker}, containers},
+		{target{name: "kube", unsuitable: unsuitableForKube, refuses: refusedByKube}, append(containers, pods()...)},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.compareDocument(t, tt.all, &results{}, false) })
+	}
 }
 
 // summarize describes the results of all attempts on a target. An attempt that this run has not made counts as held.

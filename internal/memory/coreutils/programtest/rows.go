@@ -37,8 +37,17 @@ func CompareText(t *testing.T, work string, args []string, text string) {
 }
 
 // IsCompared reports whether rows run with the real programs, too. Those take most of the time and do the same under the race
-// detector, so they do not run with it, nor with -short.
-func IsCompared() bool { return !raced && !testing.Short() }
+// detector, so they do not run with it.
+func IsCompared() bool { return !raced }
+
+// RequireReal skips the test with -short: what is compared with nothing shows little, and the real programs take most of the
+// time. Under the race detector the test runs in memory, which is then what shows something.
+func RequireReal(t *testing.T) {
+	t.Helper()
+	if testing.Short() && !raced {
+		t.Skip("with -short nothing is compared with the real programs")
+	}
+}
 
 // Row is a command line that is run by the real program in a real directory and by ours in a
 // virtual one with the same content and path. Output, messages, status and tree must agree.
@@ -71,6 +80,7 @@ type Outcome struct {
 // RunRows runs rows in both worlds.
 func RunRows(t *testing.T, rows []Row) {
 	t.Helper()
+	RequireReal(t)
 	for i, r := range rows {
 		t.Run(fmt.Sprintf("%d %s", i, r.Line), func(t *testing.T) {
 			t.Parallel()
@@ -130,9 +140,14 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 	})
 }
 
-// Prepare runs a script with bash in dir; an empty script does nothing.
+// Prepare runs a script with bash in dir; an empty script does nothing. A test whose script changes owners is skipped for
+// who may not.
 func Prepare(t *testing.T, dir, script string) {
 	t.Helper()
+	RequireReal(t)
+	if strings.Contains(script, "chown ") && os.Getuid() != 0 {
+		t.Skip("only root changes owners: run it as root")
+	}
 	if script == "" {
 		return
 	}
@@ -157,6 +172,7 @@ func RealEnv(more []string) []string {
 // RunReal runs the real program in dir.
 func RunReal(t *testing.T, dir string, args []string, r Row) Outcome {
 	t.Helper()
+	RequireReal(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	path := require.Command(t, args[0], "")

@@ -56,6 +56,7 @@ type Files map[string]string
 // RunReal runs rows against the tool.
 func RunReal(t *testing.T, tool string, rows []Row) {
 	t.Helper()
+	programtest.RequireReal(t)
 	require.Command(t, tool, "")
 	for _, row := range rows {
 		name := row.Name
