@@ -25,7 +25,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// Arguments that make the test's program something else.
+// Arguments with which the test's program acts as another program.
 const (
 	workerArgument = "work"   // a worker
 	parentArgument = "parent" // a process that holds a sandbox in a worker until it is killed
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hostilePrograms stand for faults of this project's own programs, which no account limits.
+// hostilePrograms simulate faults of this project's own programs, which the machine's accounting cannot limit.
 func hostilePrograms() []shell.Command {
 	return []shell.Command{
 		{Name: "hog", Summary: "takes memory that it does not charge", Run: func(*shell.Proc) int {
@@ -307,7 +307,7 @@ func Test_A_Worker_Ends_With_Its_Killed_Parent(t *testing.T) {
 	}
 }
 
-// holdSandbox creates a sandbox with a running command, says so, and waits for its end.
+// holdSandbox creates a sandbox with a running command, prints a line, and waits for its end.
 func holdSandbox() {
 	o := workerOptions()
 	s, err := sandbox.Create(context.Background(), virtual.New(virtual.Options{Worker: o}), sandbox.Spec{Env: []string{"PATH=/usr/bin:/bin"}})
@@ -323,7 +323,11 @@ func holdSandbox() {
 }
 
 func Test_A_Thousand_Machines_Share_A_Worker(t *testing.T) {
-	d := virtual.New(virtual.Options{Worker: workerOptions()})
+	o := workerOptions()
+	if raced { // it takes eight times the memory
+		o.Memory = 8 << 30
+	}
+	d := virtual.New(virtual.Options{Worker: o})
 	const number = 1000
 	all := make([]*sandbox.Sandbox, number)
 	errs := make([]error, number)
