@@ -70,9 +70,9 @@ func (p *Plan) writableRefused(op, path string, e Explanation) Explanation {
 	return e
 }
 
-// Appeared describes that a path of the host that a guard forbids came into being while commands ran.
+// Appeared describes that a path that a guard forbids was created on the host while commands ran.
 func (p *Plan) Appeared(path string) sandbox.Denial {
-	e := Explanation{Rule: filepath.Base(path), Source: "built in", Reason: "appeared on the host while commands ran; who made it is not known"}
+	e := Explanation{Rule: filepath.Base(path), Source: "built in", Reason: "appeared on the host while commands ran; it is not known which process created it"}
 	if g := p.Guarded(path); g != nil {
 		r := &p.Rules[g.Rule]
 		e.Rule, e.Preset, e.Source = r.Pattern, r.Preset, r.Source
@@ -98,6 +98,16 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 		e.Reason, e.Change = "only the proxy reaches the network, and this program did not use it (see HTTPS_PROXY)", ""
 	}
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(address), e)
+}
+
+// DeniedCall describes that the filter refused a system call which a flag permits.
+func (p *Plan) DeniedCall(name string) sandbox.Denial {
+	e := Explanation{Reason: "commands make no namespaces and no mounts", Change: "--userns", Rule: "userns", Source: "built in"}
+	switch name {
+	case "ptrace", "process_vm_readv", "process_vm_writev":
+		e.Reason, e.Change, e.Rule = "commands do not control other processes", "--debuggers", "debuggers"
+	}
+	return denial(sandbox.DeniedCall, "call", jsonc.OneLine(name), e)
 }
 
 // DeniedCommand describes that a wrapper refused a command. what is its name, or a

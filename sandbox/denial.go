@@ -2,7 +2,7 @@ package sandbox
 
 import "time"
 
-// DenialKind says what the target of a [Denial] is.
+// DenialKind is the kind of the target of a [Denial].
 type DenialKind string
 
 // The kinds.
@@ -11,6 +11,7 @@ const (
 	DeniedSocket  DenialKind = "socket"  // a Unix socket, or an address that is reached without the proxy
 	DeniedHost    DenialKind = "host"    // a host and port, by the network's proxy
 	DeniedCommand DenialKind = "command" // a command by its name
+	DeniedCall    DenialKind = "call"    // a system call by its name
 )
 
 // Denial is an operation of a command that the isolation refused. Its texts come from inside
@@ -22,7 +23,7 @@ type Denial struct {
 	Target string     `json:"target"`           // path, HOST:PORT or the command's name
 	Reason string     `json:"reason,omitempty"` // one clause
 	Rule   string     `json:"rule,omitempty"`   // the rule that decided, as it was written; empty: none allows it
-	Source string     `json:"source,omitempty"` // where the rule stands: FILE:LINE, a flag, "built in"
+	Source string     `json:"source,omitempty"` // source of the rule: FILE:LINE, a flag, "built in"
 	Fix    string     `json:"fix,omitempty"`    // the flags that would allow it; empty when nothing does
 	Missed int        `json:"missed,omitempty"` // not 0: this stands for so many denials that were too many to report, and has only Time besides
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// The neighbours of a start.
+// Shell commands that disturb the start of a sandbox.
 const (
 	mounts   = "mount -t tmpfs none %[1]s/mnt && umount %[1]s/mnt"
 	replaces = "echo '{}' >%[2]s/new && mv %[2]s/new %[2]s/.mcp.json"
 )
 
-// disturbing returns a bubblewrap that runs the neighbour, a shell command, and then fails, as often as the file has lines.
+// disturbing returns a bubblewrap that runs neighbour, a shell command, and then fails, once for each line of the file.
 func disturbing(t *testing.T, workspace, neighbour string) (program, file string) {
 	t.Helper()
 	if neighbour != replaces && os.Getuid() != 0 {

@@ -192,7 +192,7 @@ func (v *invocation) bind(option, path string) error {
 // network, the resolver's configuration.
 func (v *invocation) host(plan *policy.Plan) {
 	for _, path := range plan.Sockets {
-		if !strings.HasPrefix(path, "/") || !hidden(plan, path) {
+		if !strings.HasPrefix(path, "/") || !isHidden(plan, path) {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {
@@ -208,8 +208,8 @@ func (v *invocation) host(plan *policy.Plan) {
 	}
 }
 
-// hidden reports whether the host's file at path is invisible inside.
-func hidden(plan *policy.Plan, path string) bool {
+// isHidden reports whether the host's file at path is invisible inside.
+func isHidden(plan *policy.Plan, path string) bool {
 	for _, own := range []string{"/run", "/dev", "/proc"} {
 		if path == own || strings.HasPrefix(path, own+"/") {
 			return true
@@ -307,7 +307,7 @@ func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 func (v *invocation) real(plan *policy.Plan, c policy.Command) {
 	link := filepath.Join(layout.BinDir, c.Name)
 	rel, err := filepath.Rel(c.Tree, c.Real)
-	if c.Tree == "" || err != nil || hidesBelow(plan, c.Tree) {
+	if c.Tree == "" || err != nil || hasHiddenBelow(plan, c.Tree) {
 		v.add("--ro-bind", c.Real, link)
 		return
 	}
@@ -316,10 +316,10 @@ func (v *invocation) real(plan *policy.Plan, c policy.Command) {
 	v.add("--symlink", filepath.Join(tree, rel), link)
 }
 
-// hidesBelow reports whether the plan hides anything in dir, which a second mount of dir would
+// hasHiddenBelow reports whether the plan hides anything in dir, which a second mount of dir would
 // show.
-func hidesBelow(plan *policy.Plan, dir string) bool {
-	if hidden(plan, dir) {
+func hasHiddenBelow(plan *policy.Plan, dir string) bool {
+	if isHidden(plan, dir) {
 		return true
 	}
 	return slices.ContainsFunc(plan.Mounts, func(m policy.Mount) bool {

@@ -15,10 +15,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// canConfine reports whether the commands of a plan run in a Landlock domain, in which they can make no directory entry themselves.
-// They then get the guard's program from the guest, after bubblewrap, whose own calls nothing needs to judge. Bubblewrap's first
-// process has no program in that case; commands cannot change it, because nothing in a domain may trace a process outside.
-// A process in a domain cannot mount, so commands that may have user namespaces cannot be in one.
+// canConfine reports whether the commands of a plan run in a Landlock domain, in which they can make no directory entry
+// themselves. They then get the guard's program from the guest, after bubblewrap, so that the guard does not receive bubblewrap's
+// own calls. Bubblewrap's first process has no program in that case; commands cannot change it, because nothing in a domain may
+// trace a process outside. A process in a domain cannot mount, so commands that may have user namespaces cannot be in one.
 func canConfine(plan *policy.Plan) bool { return !plan.Userns && landlock.Version() > 0 }
 
 // confined is the connection to the guest that confines a command. A nil one is valid: there is none.

@@ -29,7 +29,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if err := checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
-	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	deny, err := seccomp.Deny(runtime.GOARCH, denyOptions(plan))
 	if err != nil {
 		return "", err
 	}
@@ -51,13 +51,13 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		words = append(words, shellword.Quote(a))
 	}
 	for n, data := range v.inputs {
-		words = append(words, strconv.Itoa(first+n)+feed(data))
+		words = append(words, strconv.Itoa(first+n)+quoteInput(data))
 	}
 	return strings.Join(words, " "), nil
 }
 
-// feed returns a redirection that reads data.
-func feed(data []byte) string {
+// quoteInput returns a redirection that reads data.
+func quoteInput(data []byte) string {
 	if len(data) == 0 {
 		return "</dev/null"
 	}

@@ -66,7 +66,7 @@ func executable(plan *policy.Plan, path string, on *staged) error {
 		return err
 	}
 	for _, p := range []string{path, resolved} {
-		if hidden(plan, p) {
+		if isHidden(plan, p) {
 			return fs.ErrNotExist
 		}
 	}

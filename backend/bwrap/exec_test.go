@@ -78,7 +78,7 @@ func Test_A_Command_Keeps_The_Name_It_Was_Given(t *testing.T) {
 func Test_A_Mount_That_Bubblewrap_Cannot_Make_Is_Not_An_Error_Of_The_Command(t *testing.T) {
 	require.Driver(t, bwrap.New(bwrap.Options{DataDir: t.TempDir()}))
 	dir := t.TempDir()
-	// A bubblewrap that knows every option and then fails to mount.
+	// A bubblewrap that accepts every option and then fails to mount.
 	tool := filepath.Join(t.TempDir(), "bwrap")
 	script := "#!/bin/sh\ncase \"$1\" in --help|--version) exec /usr/bin/bwrap \"$1\";; esac\n" +
 		"exec /usr/bin/bwrap --ro-bind /nowhere/at/all /mnt \"$@\"\n"

@@ -34,8 +34,7 @@ import (
 // secretValue has characters that are written otherwise in JSON, URLs and Base64.
 const secretValue = "ghp_the/real+value=1"
 
-// scene is a workspace with a home and servers around it. Their addresses are loopback's
-// and not those that clients leave the proxy out for.
+// scene is a workspace with a home, and servers. The servers have loopback addresses for which clients do use the proxy.
 type scene struct {
 	workspace, home string
 	env             []string
@@ -47,7 +46,7 @@ type scene struct {
 	denials []sandbox.Denial
 }
 
-// webServer remembers what it was asked.
+// webServer records the requests that it receives.
 type webServer struct {
 	addr string // HOST:PORT
 
@@ -87,7 +86,7 @@ func (s *webServer) header(name string) (out []string) {
 	return out
 }
 
-// stream sends a second event only when the first one has arrived.
+// stream sends the second event only after the client has received the first.
 func stream(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -147,7 +146,7 @@ func (p *scene) file(t *testing.T, name, text string) string {
 	return path
 }
 
-// serveWeb serves TLS when there is an authority.
+// serveWeb starts a server, with TLS if there is an authority.
 func serveWeb(t *testing.T, host string, ca *egress.CA) *webServer {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", host+":0")
@@ -189,7 +188,7 @@ func leaf(t *testing.T, ca *egress.CA, host string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// secret adds the one called TOKEN, which is bound to the first server.
+// secret adds the secret TOKEN, which is bound to the first server.
 func (p *scene) secret(s sandbox.Secret) {
 	if p.policy.Secrets == nil {
 		p.policy.Secrets = map[string]sandbox.Secret{}
@@ -218,7 +217,7 @@ func (p *scene) create(t *testing.T) *sandbox.Sandbox {
 	return box
 }
 
-// hosts are the refusals of hosts so far.
+// hosts returns the denials of hosts so far.
 func (p *scene) hosts() (out []sandbox.Denial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -263,7 +262,7 @@ func Test_A_Secret_Reaches_Its_Host_By_What_Real_Clients_Send(t *testing.T) {
 	docker := `{"auths":{"hub":{"auth":"` + strings.TrimPrefix(basicSecret(), "Basic ") + `"}}}`
 	for _, row := range []struct {
 		name   string
-		file   [2]string // name below home, text
+		file   [2]string // path below home, text
 		secret sandbox.Secret
 		script string
 		host   string // an address with a name; empty: one without
@@ -358,14 +357,14 @@ u.urlopen(u.Request("https://"+os.environ["BOUND"]+"/", headers={"authorization"
 const pingNPM = `export npm_config_cache=/tmp/npm npm_config_update_notifier=false npm_config_fetch_retries=0
 	unset NO_PROXY no_proxy npm_config_noproxy; npm ping`
 
-// byName makes the bound server one with a name.
+// byName gives the bound server a host name.
 func (p *scene) byName() {
 	_, port, _ := net.SplitHostPort(p.bound.addr)
 	p.policy.Network.Allow = append(p.policy.Network.Allow, p.bound.addr, "localhost:"+port)
 	p.bound.addr = "localhost:" + port
 }
 
-func Test_A_Value_Is_Nowhere_Inside(t *testing.T) {
+func Test_The_Value_Of_A_Secret_Is_In_No_File_Or_Process_Inside(t *testing.T) {
 	plainuser.Repeat(t)
 	p := newScene(t)
 	p.file(t, ".npmrc", "//host/:_authToken="+secretValue+"\n")
@@ -459,7 +458,7 @@ func Test_Git_Uses_A_Secret(t *testing.T) {
 	}
 }
 
-// serveGit puts a repository behind a password in the bound server's place.
+// serveGit replaces the bound server by one with a repository that needs a password.
 func (p *scene) serveGit(t *testing.T) {
 	t.Helper()
 	root := t.TempDir()
@@ -511,7 +510,7 @@ func git(t *testing.T, input string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func Test_Inspection_Holds_Nothing_Back(t *testing.T) {
+func Test_Inspection_Forwards_Data_As_It_Arrives(t *testing.T) {
 	for _, row := range []struct{ name, script, want string }{
 		{
 			"two requests go over one connection", `curl -sS https://$BOUND/ https://$BOUND/`, "hello from",

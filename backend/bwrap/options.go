@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Bwrap   string                   // bubblewrap's path; empty: see host.Find
 	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
-	DataDir string                   // directory for the guest and for files in quarantine; empty: ~/.local/share/agent-sandbox
+	DataDir string                   // directory for the guest and the quarantine; empty: ~/.local/share/agent-sandbox
 	Stages  string                   // directory of the stages of workspaces; empty: stage.In(DataDir)
 	Trace   func(phase, line string) // receives debug output; nil: none
 	Denied  func(sandbox.Denial)     // receives denials, each once per command, from several goroutines; nil: none

@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -34,7 +35,8 @@ type process struct {
 	staged   *staged  // nil: not on a stage
 	socket   *os.File // the command inherits it; nil: none
 	status   *status
-	confined *confined // nil: the thread that starts bubblewrap has the guard's program
+	deny     seccomp.DenyOptions // of the commands' filter
+	confined *confined           // nil: the thread that starts bubblewrap has the guard's program
 	command  *exec.Cmd
 	null     *os.File      // open until bubblewrap has inherited it
 	terminal bool          // the command shares the caller's terminal, session and process group
@@ -164,8 +166,8 @@ func (p *process) begun(pid int) {
 	}
 }
 
-// networkFailed kills a sandbox whose network has failed: it must not run without. The error of a sandbox that was killed
-// before is not recorded.
+// networkFailed kills a sandbox whose network has failed, because it must not run without its network. The error of a sandbox
+// that was killed before is not recorded.
 func (p *process) networkFailed(err error) {
 	p.mu.Lock()
 	if !p.killed {
@@ -285,7 +287,7 @@ func (p *process) Signal(sig os.Signal) error {
 	if p.child == 0 {
 		return nil // not started, or ended
 	}
-	pid := -p.child // it leads the session that --new-session made
+	pid := -p.child // it is the leader of the session that --new-session made
 	if p.terminal {
 		var err error
 		if pid, err = firstChild(p.child); err != nil {

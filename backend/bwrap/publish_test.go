@@ -23,8 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
-// innerServer is one inside: "echo", "give N" or "take", after which both sides go on
-// until the end.
+// innerServer is a server inside. A client sends "echo", "give N" or "take"; then both sides transfer data until the end.
 const innerServer = `
 import socket, sys, threading
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
@@ -62,8 +61,8 @@ func freeHostPort(t *testing.T) uint16 {
 	return uint16(l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // of a TCP listener
 }
 
-// serveInside runs the server at an address inside, and publishes its port. It returns
-// where, and what ends it.
+// serveInside runs the server at an address inside, and publishes its port. It returns the host's address, and a function that
+// ends the server.
 func serveInside(t *testing.T, p *scene, at string) (addr string, end func()) {
 	t.Helper()
 	port := freeHostPort(t)
@@ -89,7 +88,7 @@ func serveInside(t *testing.T, p *scene, at string) (addr string, end func()) {
 	return fmt.Sprintf("127.0.0.1:%d", port), end
 }
 
-// ask connects, says one thing and half-closes.
+// ask connects, sends word and more, and half-closes.
 func ask(addr, word string, more io.Reader) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: 20 * time.Second}).DialContext(context.Background(), "tcp", addr)
 	if err != nil {
@@ -290,7 +289,7 @@ func Test_Two_Commands_At_Once_Have_A_Network_Each(t *testing.T) {
 	}
 }
 
-// descriptors counts those of this process.
+// descriptors counts the open descriptors of this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

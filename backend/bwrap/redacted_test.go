@@ -54,7 +54,7 @@ func Test_Tools_Log_In_With_Configurations_That_Do_Not_Show_The_Credentials(t *t
 	}
 }
 
-// toolPath is where commands of these tests find tools.
+// toolPath is the PATH in which commands of these tests find tools.
 const toolPath = "/usr/local/bin:/usr/bin:/bin"
 
 func hasTool(name string) bool {

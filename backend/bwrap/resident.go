@@ -108,7 +108,7 @@ func (i *instance) Listen(ctx context.Context, address string) (net.Listener, er
 	return l, err
 }
 
-// ensureResident returns the shared isolation and builds it at the first call: when it has ended, so has the sandbox.
+// ensureResident returns the shared isolation and builds it at the first call. When the isolation has ended, so has the sandbox.
 func (i *instance) ensureResident(ctx context.Context) (*resident, error) {
 	i.building.Lock()
 	defer i.building.Unlock()

@@ -16,7 +16,7 @@ import (
 // Names below sandbox.Spec.State.
 const (
 	snapshotsDir = "snapshots"
-	beginDir     = "stage" // what the stage begins with
+	beginDir     = "stage" // the initial content of the stage
 )
 
 // snapshots returns the snapshots of this sandbox's stage. Unsupported: it has no stage or no State.
@@ -144,7 +144,7 @@ func (d *Driver) Revert(ctx context.Context, spec sandbox.Spec) error {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(spec.State, beginDir)); !errors.Is(err, fs.ErrNotExist) {
-		return err // it is there still, and a stage of that name is another's
+		return err // the files are still in the State, so a stage of that name belongs to another sandbox
 	}
 	st, err := (&stage.Store{Dir: d.options.Stages}).Open(spec.Workspace, spec.Stage)
 	if sandbox.CodeOf(err) == sandbox.NotFound {

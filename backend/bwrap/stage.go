@@ -146,7 +146,7 @@ func (s *staged) relative(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, s.stage.Workspace), "/")
 }
 
-// stat returns the status of the file to which an absolute path leads inside.
+// stat returns the status of the file to which an absolute path resolves inside.
 func (s *staged) stat(path string) (fs.FileInfo, error) {
 	_, host, err := s.resolve(path)
 	if err != nil {

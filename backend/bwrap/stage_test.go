@@ -32,7 +32,7 @@ func Test_Other_Ways_To_A_Workspace_Are_Found(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if got := aliases(mountinfo.Parse(row.mounts), row.dir); !slices.Equal(got, row.want) {
+			if got := findAliases(mountinfo.Parse(row.mounts), row.dir); !slices.Equal(got, row.want) {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})

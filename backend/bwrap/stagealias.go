@@ -18,7 +18,7 @@ func checkAliases(plan *policy.Plan) error {
 	if err != nil {
 		return sandbox.Errorf(sandbox.Unavailable, "the mounts of this system cannot be read: %w", err)
 	}
-	for _, alias := range aliases(mounts, plan.Workspace) {
+	for _, alias := range findAliases(mounts, plan.Workspace) {
 		writable, _ := plan.Access(alias)
 		open := writable == policy.ReadWrite
 		for _, m := range plan.Mounts {
@@ -37,8 +37,8 @@ func isBelow(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// aliases returns the other paths that lead to dir or a part of it.
-func aliases(mounts []mountinfo.Mount, dir string) []string {
+// findAliases returns the other paths of dir or of a part of it.
+func findAliases(mounts []mountinfo.Mount, dir string) []string {
 	own := -1
 	for i, m := range mounts { // of two at one point, the later one is visible
 		if isBelow(dir, m.Point) && (own < 0 || len(m.Point) >= len(mounts[own].Point)) {

@@ -96,7 +96,11 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if plan.Userns {
 		o.First = p.first
 	}
-	if !confines {
+	p.deny = denyOptions(plan)
+	if confines { // no process has the commands' program without the guard's
+		p.deny.Reported = true
+		o.Reported = &p.deny
+	} else {
 		o.Standing = p.isBuilt
 	}
 	p.guard = guard.New(o)
@@ -190,7 +194,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	p.mounts = openMountTable()
-	if err := p.fork(ctx, c, asks, func() error { return sendFilter(send, plan) }); err != nil {
+	if err := p.fork(ctx, c, asks, func() error { return sendFilter(send, p.deny) }); err != nil {
 		i.remove(p)
 		p.abandon()
 		return startError(err)
@@ -225,12 +229,17 @@ func ignoreJobSignals(c *exec.Cmd) {
 	c.Path = "/bin/sh"
 }
 
+// denyOptions returns the options of the commands' system call filter.
+func denyOptions(plan *policy.Plan) seccomp.DenyOptions {
+	return seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug}
+}
+
 // sendFilter writes the program of the commands' system call filter, all of it or nothing. Bubblewrap reads up to the pipe's
 // end, and does not execute the command without a program.
-func sendFilter(pipe *os.File, plan *policy.Plan) error {
-	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+func sendFilter(pipe *os.File, deny seccomp.DenyOptions) error {
+	program, err := seccomp.Deny(runtime.GOARCH, deny)
 	if err == nil {
-		_, err = pipe.Write(deny.Bytes())
+		_, err = pipe.Write(program.Bytes())
 	}
 	return errors.Join(err, pipe.Close())
 }
@@ -314,7 +323,7 @@ func checkCmd(plan *policy.Plan, cmd sandbox.Cmd, on *staged) error {
 	if !strings.HasPrefix(cmd.Dir, "/") {
 		return sandbox.Errorf(sandbox.Invalid, "working directory %q is not absolute", cmd.Dir)
 	}
-	if info, err := on.stat(cmd.Dir); !hidden(plan, cmd.Dir) && (err != nil || !info.IsDir()) {
+	if info, err := on.stat(cmd.Dir); !isHidden(plan, cmd.Dir) && (err != nil || !info.IsDir()) {
 		return sandbox.Errorf(sandbox.NotFound, "working directory %s is not a directory", cmd.Dir)
 	}
 	return nil

@@ -28,7 +28,7 @@ func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) e
 	}
 	own := func(f *os.File) bool { return p.canBypassMounts(f, plan) }
 	c.Stdout, c.Stderr = p.output(stdio.Stdout, own), p.output(stdio.Stderr, own)
-	if sameFile(c.Stdout, c.Stderr) {
+	if isSameFile(c.Stdout, c.Stderr) {
 		c.Stderr = c.Stdout // one copier, so that lines stay in order
 	}
 	if stdio.Stdin == nil {
@@ -106,7 +106,7 @@ func (p *process) canBypassMounts(f *os.File, plan *policy.Plan) bool {
 	return access != policy.ReadWrite
 }
 
-func sameFile(a, b io.Writer) bool {
+func isSameFile(a, b io.Writer) bool {
 	x, xok := a.(copied)
 	y, yok := b.(copied)
 	if !xok || !yok {

@@ -23,8 +23,9 @@ func Available() error {
 	return nil
 }
 
-// AvailableInside returns nil when a guard can work beside the commands that it guards, as the same user and without
-// privileges. The seccomp profile of a container may refuse system calls that the guard needs. The error is Unavailable.
+// AvailableInside returns nil if a guard can run in the same container as the commands that it guards, as the same user
+// and without privileges. The seccomp profile of a container may refuse system calls that the guard needs. The error is
+// Unavailable.
 func AvailableInside() error {
 	if err := availableToRead(); err != nil {
 		return err
@@ -43,7 +44,7 @@ func AvailableInside() error {
 	return nil
 }
 
-// availableToRead returns nil when a process that answers system calls may read their arguments.
+// availableToRead returns nil if a process that answers system calls may read their arguments.
 func availableToRead() error {
 	if err := Available(); err != nil {
 		return err

@@ -5,6 +5,7 @@ package guard
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -12,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bind binds the target's socket in its place: the address is copied and the socket itself is taken, so that nothing that the
-// target changes meanwhile matters. That goes for every socket: while the kernel went on with one of the Internet, another
-// thread could put a Unix socket at its number.
+// bind binds the target's socket on behalf of the target. It uses a copy of the address and of the descriptor, so that
+// later changes by the target have no effect. It does so for every socket: if the kernel continued the call for an
+// Internet socket, another thread could put a Unix socket at its number.
 func (g *Guard) bind(n notification, t target) error {
 	sock, err := t.descriptor(int(int32(n.args[0])))
 	if err != nil {
@@ -40,18 +41,24 @@ func (g *Guard) bind(n notification, t target) error {
 	if err != nil {
 		return err
 	}
-	return g.callers.run(c, func() error {
-		if domain == unix.AF_UNIX && leFamilyOf(addr) == unix.AF_UNIX && len(addr) > 2 && addr[2] != 0 {
+	path := false
+	err = g.callers.run(c, func() error {
+		if path = domain == unix.AF_UNIX && familyOf(addr) == unix.AF_UNIX && len(addr) > 2 && addr[2] != 0; path {
 			return g.bindPath(n, t, c, sock, addr)
 		}
 		if !g.listener.valid(n.id) {
-			return unix.ESRCH // what was read is not the target's, or no longer wanted
+			return unix.ESRCH // the call was canceled, or the memory belonged to another process
 		}
-		return performed(rawBind(sock, addr)) // no file comes into being
+		return markPerformed(rawBind(sock, addr)) // creates no file
 	})
+	if path && errors.Is(err, errPerformed) {
+		g.callers.restore() // the commands may not ask what made asks
+		g.made.add(sock)
+	}
+	return err
 }
 
-// bindPath makes the file of a socket, with the credentials c of the target.
+// bindPath creates the file of a socket, with the credentials c of the target.
 func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr []byte) error {
 	if len(addr) > 2+sunPathMax {
 		return unix.EINVAL
@@ -83,7 +90,7 @@ func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr
 		return unix.ESRCH
 	}
 	modes := st.Mode & 0o777 // the file gets those of the socket
-	return performed(g.masked(c, modes, e, func(mode uint32) error {
+	return markPerformed(g.masked(c, modes, e, func(mode uint32) error {
 		if mode != modes {
 			if err := unix.Fchmod(sock, mode); err != nil {
 				return err
@@ -97,10 +104,11 @@ func (g *Guard) bindPath(n notification, t target, c credentials, sock int, addr
 // sunPathMax is the size of sun_path in struct sockaddr_un (unix(7)).
 const sunPathMax = 108
 
-// mayReserve reports whether the target may bind a socket of the Internet to an address, as far as that depends on capabilities:
-// this process may own the target's user namespace, and has all capabilities over its network namespace then.
+// mayReserve reports whether the capabilities of the target allow it to bind an Internet socket to an address. The
+// kernel would check this process, which may own the target's user namespace and then has all capabilities over its
+// network namespace.
 func (g *Guard) mayReserve(t target, addr []byte) bool {
-	const reserved = 1024 // ports below are (ip(7)); a network namespace of the sandbox begins with this limit
+	const reserved = 1024 // lower ports are reserved (ip(7)); a network namespace of the sandbox starts with this limit
 	if g.o.Rules.Inside || g.o.Rules.Abstract {
 		return true // this process has no more capabilities over the network than the target
 	}
@@ -112,22 +120,22 @@ func (g *Guard) mayReserve(t target, addr []byte) bool {
 	return number == 0 || number >= reserved || t.has(unix.CAP_NET_BIND_SERVICE)
 }
 
-// boundNames are the paths of bound sockets as the targets have given them. The kernel remembers the path that bind(2) gets,
-// and this process cannot use the target's: its root is another, and what is on the way can change. It is for use by Serve
-// alone.
+// boundNames are the paths of bound sockets as the targets have given them. The kernel stores the path that bind(2)
+// receives, and this process cannot pass the target's path: the target has another root, and directories on the path
+// can change. Only Serve uses it.
 type boundNames struct {
 	names []boundName
-	next  int // the one to be replaced
+	next  int // the next name to replace
 }
 
-// boundName is the path that a target has given, and the one that the kernel has instead.
+// boundName is the path that a target has given, and the path that the kernel has stored instead.
 type boundName struct{ given, made string }
 
-// maxBound bounds the names: commands decide how many there are. After the oldest is forgotten, getsockname(2) of its socket
-// returns what the kernel has.
+// maxBound bounds the names, because commands can create any number. When the oldest name was replaced, getsockname(2)
+// of its socket returns the path that the kernel has stored.
 const maxBound = 4096
 
-// bind binds sock to e, for which the target has given a path. The file comes into being in the directory of e and nowhere
+// bind binds sock to e, for which the target has given a path. It creates the file in the directory of e and nowhere
 // else.
 func (s *boundNames) bind(sock int, given string, e entry, ownFS bool) error {
 	at := ownDescriptor(e.dir) + "/"
@@ -152,7 +160,7 @@ func (s *boundNames) bind(sock int, given string, e entry, ownFS bool) error {
 	return err
 }
 
-// mark is a path that leads nowhere and differs from those of the names: the bits of a number, from the lowest on.
+// mark returns a path without meaning that differs from those of the other names: the bits of a number, lowest first.
 func (s *boundNames) mark() string {
 	var b strings.Builder
 	for bits := s.next + 1; bits > 0; bits >>= 1 {
@@ -173,7 +181,7 @@ func (s *boundNames) remember(n boundName) {
 	s.next = (s.next + 1) % maxBound
 }
 
-// given returns the path that a target has given for the one that the kernel has.
+// given returns the path that a target has given for the path that the kernel has stored.
 func (s *boundNames) given(made string) (string, bool) {
 	for _, n := range s.names {
 		if n.made == made {
@@ -183,8 +191,8 @@ func (s *boundNames) given(made string) (string, bool) {
 	return "", false
 }
 
-// name answers getsockname(2) or getpeername(2) if the kernel has another path of the socket than the one that was given.
-// It returns errUntouched if the kernel's answer is right, which decides nothing.
+// name answers getsockname(2) or getpeername(2) if the kernel has stored another path of the socket than the target has
+// given. It returns errUntouched if the kernel's answer is correct; the kernel then continues the call.
 func (g *Guard) name(n notification, t target, of func(sock int) (unix.Sockaddr, error)) error {
 	if len(g.bound.names) == 0 {
 		return errUntouched
@@ -206,7 +214,7 @@ func (g *Guard) name(n notification, t target, of func(sock int) (unix.Sockaddr,
 	if !ok {
 		return errUntouched
 	}
-	// The memory is that of one process, also when another one has got its number meanwhile.
+	// The descriptor refers to the memory of one process, even if another process gets its PID.
 	memory, err := unix.Open("/proc/"+strconv.Itoa(t.tid)+"/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return errUntouched
@@ -215,7 +223,7 @@ func (g *Guard) name(n notification, t target, of func(sock int) (unix.Sockaddr,
 	if !g.listener.valid(n.id) {
 		return unix.ESRCH
 	}
-	return performed(writeName(memory, n.args[1], n.args[2], given))
+	return markPerformed(writeName(memory, n.args[1], n.args[2], given))
 }
 
 // writeName writes the address of a Unix socket and its size to memory as getsockname(2) does.

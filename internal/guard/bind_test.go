@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindIn binds a new socket to name in dir, for a target that has given a path, and returns the path that the kernel has.
+// bindIn binds a new socket to name in dir, for a target that has given a path, and returns the path that the kernel
+// has stored.
 func bindIn(t *testing.T, names *boundNames, dir, name, given string) string {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -32,7 +33,7 @@ func socketOf(t *testing.T) int {
 	return sock
 }
 
-func Test_Bound_Names_Are_Those_Given_Also_Without_A_Working_Directory_Of_Its_Own(t *testing.T) {
+func Test_Bound_Names_Are_The_Given_Ones_Even_Without_A_Separate_Working_Directory(t *testing.T) {
 	var names boundNames
 	one, two := t.TempDir(), t.TempDir()
 	made := map[string]string{}

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credentials are what the kernel checks when a process uses a file (credentials(7), capabilities(7)).
+// credentials are the rights that the kernel checks when a process uses a file (credentials(7), capabilities(7)).
 type credentials struct {
 	uid, gid int    // of the file system
 	groups   string // supplementary ones, separated by spaces, in order
@@ -51,10 +51,11 @@ func (t target) credentials(status *statusFile) (credentials, error) {
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_FSETID | 1<<unix.CAP_LINUX_IMMUTABLE | 1<<unix.CAP_MKNOD
 
-// inspect is the capability to look at processes in proc(5), which the guard needs to find what a target names.
+// inspect is the capability to read other processes in proc(5). The guard needs it to resolve the paths of a target.
 const inspect = 1 << unix.CAP_SYS_PTRACE
 
-// ownCredentials returns those of this process. The leader of its threads can be one that has become another caller.
+// ownCredentials returns the credentials of this process. It does not read them from the thread group's leader, which
+// can act as another caller.
 func ownCredentials() (credentials, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -64,8 +65,8 @@ func ownCredentials() (credentials, error) {
 // statusBuffers are for the status files of processes, which are read for each call.
 var statusBuffers = sync.Pool{New: func() any { return new([8 << 10]byte) }} //nolint:gochecknoglobals // a cache
 
-// statusFile is the status file of the thread whose call was the last one, which often makes the next one, too. It is that of
-// one thread, also when another one has got its number meanwhile. The zero value is ready for use.
+// statusFile is the open status file of the thread that made the last call, because this thread often makes the next
+// call, too. It belongs to that thread even if another thread gets its ID. The zero value is ready for use.
 type statusFile struct {
 	tid int // 0: none
 	fd  int
@@ -161,21 +162,21 @@ func fileSystemID(fields []string) (int, error) {
 	return strconv.Atoi(fields[3])
 }
 
-// callers runs calls with the rights of those who asked for them: a guard with more rights than a command must not use
-// them for what the command names.
+// callers runs calls with the credentials of the threads that requested them: a guard with more rights than a command
+// must not use them for paths that the command names.
 type callers struct {
 	own     func() (credentials, error)
 	threads map[credentials]*caller
-	// capabilities are those of this process's threads.
+	// capabilities returns the capabilities of this process's threads.
 	capabilities func() ([2]unix.CapUserData, error)
-	// separate: the threads have an umask of their own.
+	// separate: the caller threads have their own umask.
 	separate bool
 	// lasting: the thread that calls run is locked, and has the rights of the last caller until restore or another call.
 	lasting bool
 	acting  *acting // nil: the thread has its own rights
 }
 
-// acting are the rights that a thread has taken.
+// acting are the credentials that a thread has assumed.
 type acting struct {
 	c, own credentials
 	before [2]unix.CapUserData
@@ -187,7 +188,8 @@ type caller struct {
 	ended chan struct{}
 }
 
-// maxCallers bounds the threads: commands of one sandbox have the same credentials, unless they own a user namespace.
+// maxCallers bounds the threads. The commands of one sandbox have the same credentials, unless they own a user
+// namespace.
 const maxCallers = 16
 
 func newCallers() *callers {
@@ -201,7 +203,8 @@ func newCallers() *callers {
 	}
 }
 
-// separateUmask gives the calling thread an umask of its own if it may have one: profiles of containers refuse unshare(2).
+// separateUmask gives the calling thread its own umask if unshare(2) is allowed; seccomp profiles of containers may
+// refuse it.
 func (g *Guard) separateUmask() {
 	g.ownFS = separateFS() == nil
 	if own, err := g.callers.own(); err == nil {
@@ -210,7 +213,7 @@ func (g *Guard) separateUmask() {
 	g.callers.separate = g.ownFS
 }
 
-// separateFS gives the calling thread an umask and a working directory of its own, which is the root directory.
+// separateFS gives the calling thread its own umask and its own working directory, the root directory.
 func separateFS() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return err
@@ -225,7 +228,7 @@ func (s *callers) run(c credentials, f func() error) error {
 		return unix.EACCES
 	}
 	c.caps &= own.caps
-	c.umask = own.umask // f takes account of it
+	c.umask = own.umask // f applies the umask itself
 	if c == own {
 		s.restore()
 		return f()
@@ -249,7 +252,7 @@ func (s *callers) run(c credentials, f func() error) error {
 	return <-done
 }
 
-// actAs calls f with the credentials c on the calling thread, whose own are own and whose groups are those of c.
+// actAs calls f with the credentials c on the calling thread, which has the credentials own. Both have the same groups.
 func (s *callers) actAs(c, own credentials, f func() error) error {
 	if s.acting != nil && s.acting.c == c {
 		return f()
@@ -270,7 +273,7 @@ func (s *callers) actAs(c, own credentials, f func() error) error {
 	for i := range during {
 		during[i].Effective = uint32(c.caps>>(32*i))&before[i].Permitted | uint32(uint64(inspect)>>(32*i))&before[i].Effective
 	}
-	// The kernel takes capabilities from who stops being root for files, so they come last.
+	// The kernel removes capabilities from a thread whose file system UID stops being 0, so set them last.
 	if c.uid != own.uid || c.gid != own.gid {
 		if err := setFileSystemIDs(c.uid, c.gid); err != nil {
 			s.restore()
@@ -292,13 +295,13 @@ func (s *callers) restore() {
 	}
 	s.acting = nil
 	if was.c.uid != was.own.uid || was.c.gid != was.own.gid {
-		_ = setFileSystemIDs(was.own.uid, was.own.gid) // they were these
+		_ = setFileSystemIDs(was.own.uid, was.own.gid) // the thread had these IDs before
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	_ = unix.Capset(&header, &was.before[0]) // what was permitted is permitted still
+	_ = unix.Capset(&header, &was.before[0]) // the capabilities are still permitted
 }
 
-// setFileSystemIDs sets those of the calling thread. setfsuid(2) reports no errors, but the ID that was.
+// setFileSystemIDs sets the IDs of the calling thread. setfsuid(2) reports no errors, only the previous ID.
 func setFileSystemIDs(uid, gid int) error {
 	_, _ = unix.SetfsgidRetGid(gid)
 	_, _ = unix.SetfsuidRetUid(uid)
@@ -310,7 +313,7 @@ func setFileSystemIDs(uid, gid int) error {
 	return nil
 }
 
-// runAside is run on a thread of its own, for a call that may wait for long. It is for concurrent use.
+// runAside is run on a new thread, for a call that may block for long. It is safe for concurrent use.
 func (s *callers) runAside(c credentials, f func() error) error {
 	own, err := s.own()
 	if err != nil {
@@ -322,8 +325,8 @@ func (s *callers) runAside(c credentials, f func() error) error {
 		return f()
 	}
 	done := make(chan error)
-	onOwnThread(func() {
-		if become(c) != nil {
+	startOnOwnThread(func() {
+		if assumeCredentials(c) != nil {
 			done <- unix.EACCES
 			return
 		}
@@ -344,9 +347,9 @@ func (s *callers) close() {
 func (s *callers) newCaller(c credentials) (*caller, error) {
 	thread := &caller{calls: make(chan func()), ended: make(chan struct{})}
 	ready := make(chan error)
-	onOwnThread(func() {
+	startOnOwnThread(func() {
 		defer close(thread.ended)
-		err := become(c)
+		err := assumeCredentials(c)
 		if err == nil && s.separate {
 			err = separateFS()
 		}
@@ -361,8 +364,8 @@ func (s *callers) newCaller(c credentials) (*caller, error) {
 	return thread, <-ready
 }
 
-// onOwnThread starts f on a thread that ends with it. The main thread would not end.
-func onOwnThread(f func()) {
+// startOnOwnThread starts f on a thread that ends with it. The main thread would not end.
+func startOnOwnThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
@@ -371,7 +374,7 @@ func onOwnThread(f func()) {
 		}
 		defer runtime.UnlockOSThread()
 		begun := make(chan struct{})
-		onOwnThread(func() {
+		startOnOwnThread(func() {
 			close(begun)
 			f()
 		})
@@ -379,8 +382,8 @@ func onOwnThread(f func()) {
 	}()
 }
 
-// become gives the calling thread, and no other, the credentials c, and checks that it has them.
-func become(c credentials) error {
+// assumeCredentials gives the calling thread, and no other, the credentials c, and checks that it has them.
+func assumeCredentials(c credentials) error {
 	now, err := threadCredentials()
 	if err != nil {
 		return err
@@ -391,7 +394,7 @@ func become(c credentials) error {
 		}
 	}
 	if now.gid != c.gid {
-		_, _ = unix.SetfsgidRetGid(c.gid) // they report nothing of use; see below
+		_, _ = unix.SetfsgidRetGid(c.gid) // their results are useless; see below
 	}
 	if now.uid != c.uid {
 		_, _ = unix.SetfsuidRetUid(c.uid)

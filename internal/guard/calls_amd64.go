@@ -4,7 +4,7 @@ package guard
 
 import "golang.org/x/sys/unix"
 
-// entryCallOf describes the system calls that the guard is asked about, by the
+// entryCallOf describes the system calls that the kernel reports to the guard, by the
 // numbers and argument positions of x86-64.
 func entryCallOf(nr int32) (entryCall, bool) {
 	switch nr {

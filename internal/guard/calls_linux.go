@@ -15,24 +15,25 @@ const (
 	opRemove                  // unlink, rmdir
 	opConnect                 // connects a socket
 	opBind                    // binds a socket, to a path when it is a Unix socket
-	opSockName                // asks for the address of a socket
-	opPeerName                // and for that of the other end
+	opPair                    // makes a pair of datagram sockets
+	opSockName                // returns the address of a socket
+	opPeerName                // returns the address of the other end
 	opExec                    // executes a program
 	opUmask                   // sets the umask
 )
 
 func (o entryOp) String() string {
 	return [...]string{
-		"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "name", "name", "execute", "mask",
+		"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "pair", "name", "name", "execute", "mask",
 	}[o]
 }
 
-// onlyMakes reports whether the operation fails because of nothing else when the entry exists.
+// onlyMakes reports whether the operation always fails if the entry exists.
 func (o entryOp) onlyMakes() bool {
 	return o == opMkdir || o == opMknod || o == opSymlink || o == opBind
 }
 
-// exists is the error for an entry that exists.
+// exists returns the operation's error for an existing entry.
 func (o entryOp) exists() unix.Errno {
 	if o == opBind {
 		return unix.EADDRINUSE
@@ -44,8 +45,8 @@ func (o entryOp) exists() unix.Errno {
 // 0; a directory of -1 is the working directory.
 type entryCall struct {
 	op              entryOp
-	dir, path       int // the entry that comes into being (or is removed)
-	oldDir, oldPath int // rename: the entry that goes; link: the file; symlink: oldPath is the text
+	dir, path       int // the entry that the call creates (or removes)
+	oldDir, oldPath int // rename: the old entry; link: the existing file; symlink: oldPath is the link's text
 	flags           int // opOpen: open flags, -1 for creat; opRename, opLink, opRemove: their flags, -1 for none
 	mode            int // opOpen, opMkdir, opMknod
 	how             bool
@@ -77,6 +78,8 @@ func entryCallAt(nr int32) (entryCall, bool) {
 		return entryCall{op: opConnect}, true
 	case unix.SYS_BIND:
 		return entryCall{op: opBind}, true
+	case unix.SYS_SOCKETPAIR:
+		return entryCall{op: opPair}, true
 	case unix.SYS_GETSOCKNAME:
 		return entryCall{op: opSockName}, true
 	case unix.SYS_GETPEERNAME:

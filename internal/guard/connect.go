@@ -17,9 +17,9 @@ import (
 // sockaddrMax is the size of struct sockaddr_storage.
 const sockaddrMax = 128
 
-// connect makes a connection on the target's behalf: the address is copied, the
-// socket itself is taken, and both are used, so that nothing the target changes
-// meanwhile matters. A read-only mount does not stop connect(2) (unix(7)).
+// connect makes a connection on the target's behalf. It uses a copy of the address and of the
+// descriptor, so that later changes by the target have no effect. A read-only mount does not stop
+// connect(2) (unix(7)).
 func (g *Guard) connect(n notification, t target) {
 	err := g.connectFor(n, t)
 	if !g.listener.valid(n.id) {
@@ -65,7 +65,7 @@ func (g *Guard) connectFor(n notification, t target) error {
 	return g.connectUnix(sock, addr, t, wanted)
 }
 
-// connectUnix connects to a Unix socket if it is the sandbox's own or listed.
+// connectUnix connects to a Unix socket if the socket is the sandbox's own or a rule allows it.
 func (g *Guard) connectUnix(sock int, addr []byte, t target, wanted func() bool) error {
 	name := addr[2:]
 	if len(name) == 0 || name[0] == 0 {
@@ -90,16 +90,16 @@ func (g *Guard) connectUnix(sock int, addr []byte, t target, wanted func() bool)
 		return errnoOf(err)
 	}
 	defer unix.Close(fd)
-	if path := e.String(); !g.rules.sockets[path] && !g.rules.ownSocket(path) || !g.view.has(fd, path) && !g.view.permits(fd, path) {
+	if path := e.String(); !g.made.has(fd) && (!g.rules.sockets[path] && !g.rules.ownSocket(path) || !g.view.has(fd, path) && !g.view.permits(fd, path)) {
 		return g.deny(opConnect, path, unix.EACCES)
 	}
-	// Through the descriptor, so that the checked socket is the one connected to.
+	// The path leads through the descriptor, so that the kernel connects to the checked socket.
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
 	return g.sockets.connect(sock, append(append(slices.Clone(addr[:2]), path...), 0), wanted)
 }
 
-// connectAbstract allows names in the sandbox's own network namespace, which
-// holds nothing of the host's; the host's namespace has no such names for us.
+// connectAbstract handles abstract names. They belong to a network namespace: the sandbox's own
+// one has no sockets of the host, so all names are allowed there.
 func (g *Guard) connectAbstract(sock int, addr []byte, wanted func() bool) error {
 	if len(addr) > 2 {
 		if command, what, ok := parseDenied(string(addr[3:])); ok {
@@ -115,7 +115,7 @@ func (g *Guard) connectAbstract(sock int, addr []byte, wanted func() bool) error
 	return g.sockets.connect(sock, addr, wanted)
 }
 
-// descriptor takes a copy of the target's descriptor (pidfd_getfd(2)).
+// descriptor returns a copy of the target's descriptor (pidfd_getfd(2)).
 func (t target) descriptor(fd int) (int, error) {
 	pidfd, err := t.pidfd(0)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t target) process() (int, error) {
 	return strconv.Atoi(text)
 }
 
-// has reports whether a capability of the thread is effective, in whatever user namespace it has.
+// has reports whether a capability of the thread is effective in its user namespace.
 func (t target) has(capability int) bool {
 	text, err := t.status("CapEff")
 	if err != nil {

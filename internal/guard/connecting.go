@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// checkWanted is the time between two checks whether the target of a connect that waits is still alive.
+	// checkWanted is the interval at which a waiting connect checks that its target is still alive.
 	checkWanted = time.Second
-	// Time between two attempts to connect to a Unix socket whose queue is full: the kernel has no event for it. The first is
-	// the shortest.
+	// The shortest and the longest pause between two attempts to connect to a Unix socket whose queue is full: the
+	// kernel has no event for it.
 	retryFirst, retryLast = time.Millisecond, 64 * time.Millisecond
 )
 
-// sockets makes the connections of targets. One that has to wait takes a goroutine and no thread: commands decide how many
-// wait. The zero value is ready for use.
+// sockets makes the connections of targets. A waiting connection takes a goroutine and no thread, because commands can
+// make any number of them. The zero value is ready for use.
 type sockets struct {
-	mu      sync.Mutex // also held while a shared description is made non-blocking for a moment
+	mu      sync.Mutex // also held while a shared description is non-blocking for a moment
 	waiting map[*os.File]bool
 	full    int // connects that wait for a place in the queue of a Unix socket
 	aborted bool
 }
 
-// errAborted means that the commands that waited for a connection are gone.
+// errAborted means that the command that waited for the connection is gone.
 var errAborted = unix.ECONNABORTED
 
-// connect is connect(2) on a copy of the target's descriptor, with the bytes of addr as they are. It waits if the target's
-// description is a blocking one, until wanted is false.
+// connect is connect(2) on a copy of the target's descriptor, with the bytes of addr unchanged. If the target's socket
+// is blocking, connect waits until wanted returns false.
 func (s *sockets) connect(sock int, addr []byte, wanted func() bool) error {
 	limit, begin := sendTimeout(sock), time.Now()
 	for pause := retryFirst; ; pause = min(2*pause, retryLast) {
@@ -56,7 +56,7 @@ func (s *sockets) connect(sock int, addr []byte, wanted func() bool) error {
 // errFull means that the queue of a Unix socket is full, and the target would wait.
 var errFull = errors.New("the queue is full")
 
-// begin begins a connection. If it has to be waited for, begin returns a copy of sock that Go's poller watches.
+// begin begins a connection. If the connection takes time, begin returns a copy of sock that Go's poller watches.
 func (s *sockets) begin(sock int, addr []byte) (wait *os.File, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *sockets) begin(sock int, addr []byte) (wait *os.File, err error) {
 	if flags&unix.O_NONBLOCK != 0 || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
 		return nil, rawConnect(sock, addr)
 	}
-	// The target shares this flag. It sees it only if another of its threads looks right now.
+	// The target shares this flag. Only another of its threads could see it, at this moment.
 	if _, err := unix.FcntlInt(uintptr(sock), unix.F_SETFL, flags|unix.O_NONBLOCK); err != nil {
 		return nil, errnoOf(err)
 	}
@@ -186,12 +186,12 @@ func (s *sockets) pending() int {
 	return len(s.waiting) + s.full
 }
 
-// abort ends every connect under way: the commands that waited for them are gone.
+// abort ends every waiting connect, because the commands are gone.
 func (s *sockets) abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.aborted = true
 	for f := range s.waiting {
-		_ = f.SetWriteDeadline(time.Now()) // await looks at aborted next
+		_ = f.SetWriteDeadline(time.Now()) // await checks aborted next
 	}
 }

@@ -74,7 +74,7 @@ func Test_Connects_That_Wait_Take_No_Threads(t *testing.T) {
 		sock := newSocket(t, 0)
 		calls.Go(func() { errs <- s.connect(sock, addr, func() bool { return true }) })
 	}
-	for s.pending() < many/2 { // each is between two attempts most of the time
+	for s.pending() < many/2 { // each connect pauses between two attempts most of the time
 		runtime.Gosched()
 	}
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -141,7 +141,7 @@ func Test_A_Connect_Returns_What_The_Kernel_Says(t *testing.T) {
 		must(t, unix.Close(fd))
 	}
 	must(t, listener.Close())
-	// A port that is bound and does not listen: no other process can get it, and no socket connects to itself there.
+	// The port is bound and does not listen: no other process can get it, and no socket connects to itself there.
 	bound, fd := newPort(t, 0), newPort(t, 0)
 	must(t, unix.Bind(bound, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	name, err := unix.Getsockname(bound)

@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	// maxFIFOs bounds the opens that wait for the other end of a FIFO: each takes a thread, and commands decide how many wait.
+	// maxFIFOs bounds the opens that wait for the other end of a FIFO: each takes a thread, and commands can start any number.
 	maxFIFOs = 256
-	// checkSignals is the time between two looks whether the target of such an open has a signal: there is no event for it.
+	// checkSignals is the interval at which such an open checks whether its target has a signal: there is no event for
+	// it.
 	checkSignals = 20 * time.Millisecond
-	// resend is the time after which a signal is sent again, which came before the open that it is to interrupt.
+	// resend is the time after which a signal is sent again: the first one may arrive before the open that it should
+	// interrupt.
 	resend = time.Millisecond
 	// restart is ERESTARTSYS of the kernel: with a signal pending, the call fails with EINTR or begins again, as sigaction(2)
 	// says for that signal.
@@ -30,7 +32,7 @@ const (
 	interruption = unix.Signal(62)
 )
 
-// fifos opens FIFOs for targets, which may have to wait. The zero value is ready for use.
+// fifos opens FIFOs for targets, which may have to wait for the other end. The zero value is ready for use.
 type fifos struct {
 	mu      sync.Mutex
 	waiting int
@@ -41,8 +43,8 @@ type fifos struct {
 // fifo is one open that waits.
 type fifo struct {
 	pin    int           // its path
-	thread atomic.Int64  // that waits; 0: it does not yet
-	over   atomic.Bool   // it is not to wait again
+	thread atomic.Int64  // thread ID of the open; 0: not started
+	over   atomic.Bool   // do not open again
 	opened chan struct{} // closed when the open has returned
 }
 
@@ -87,7 +89,7 @@ func (f *fifo) wait(g *Guard, c credentials, flags int) (fd int, err error) {
 	return fd, err
 }
 
-// giveFIFO answers the target.
+// giveFIFO answers the target's call.
 func (g *Guard) giveFIFO(n notification, fd, flags int, err error) {
 	if err == nil {
 		defer unix.Close(fd)
@@ -125,7 +127,7 @@ func (s *fifos) release() {
 	s.running.Done()
 }
 
-// abort ends every open that waits: the commands that waited are gone.
+// abort ends every waiting open, because the commands are gone.
 func (s *fifos) abort() {
 	s.mu.Lock()
 	if s.aborted == nil {
@@ -189,8 +191,8 @@ func awaitEnd(pidfd *os.File) bool {
 	return err == nil
 }
 
-// interrupt ends the open. To be the other end for a moment would wake it as well, and every other process that waits for
-// that end.
+// interrupt ends the open with a signal. Opening the other end for a moment would wake every other process that waits
+// for it, too.
 func (f *fifo) interrupt() {
 	f.over.Store(true)
 	again := time.NewTicker(resend)
@@ -207,7 +209,8 @@ func (f *fifo) interrupt() {
 	}
 }
 
-// hasSignal reports whether a signal waits for the target that it does not block. The kernel drops those that it ignores.
+// hasSignal reports whether the target has a pending signal that it does not block. The kernel drops signals that the
+// target ignores.
 func (t target) hasSignal() bool {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(t.tid) + "/status")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// Guard answers the system calls that its program reports, from the first until the last
-// process that carries the program is gone. See docs/design/guard.md.
+// Guard answers the system calls that its seccomp program reports, until no process has the program any more. See
+// docs/design/guard.md.
 type Guard struct {
 	o         Options
 	listener  *Listener
@@ -23,30 +23,33 @@ type Guard struct {
 	callers   *callers // and these
 	view      *view
 	calls     sync.WaitGroup // connects under way
-	sockets   sockets        // and the sockets that they use
-	bound     boundNames     // paths of sockets; used by Serve alone
+	sockets   sockets        // the sockets of these connects
+	bound     boundNames     // paths of bound sockets; used by Serve alone
+	made      madeSockets    // their files
 	postponed postponed      // calls that wait for a lock; used by Serve alone
 	statuses  statusFile     // of the last target; used by Serve alone
-	threads   threads        // whose credentials are known; used by Serve alone
+	threads   threads        // threads with known credentials; used by Serve alone
 	own       int            // the directory of this process's descriptors in proc(5)
-	fifos     fifos          // that targets wait to open
-	ownFS     bool           // threads that perform calls have an umask of their own
-	umask     uint32         // of this process, when they have not
-	refusals  []Refusal      // of the call that Serve decides about
+	fifos     fifos          // opens of FIFOs that wait
+	ownFS     bool           // the threads that perform calls have their own umask
+	umask     uint32         // the umask of this process, if they have not
+	refusals  []Refusal      // refusals of the current call
 	standing  bool           // Standing has returned true; used by Serve alone
 	events    []Event        // that Serve watches
-	ended     bool           // Serve is to end
+	ended     bool           // End was called
 }
 
 // Options are a guard's rules and the functions that it calls.
 type Options struct {
 	Rules Rules
-	// Standing reports whether the sandbox is built; until then only the program that builds it makes calls. Nil: it is.
-	// Serve calls it.
+	// Standing reports whether the sandbox is complete; until then only the program that builds it makes calls. Nil: it
+	// is complete. Serve calls it.
 	Standing func() bool
-	// First returns the PID of a process that has the sandbox's own mounts, when commands can mount; nil: they cannot.
-	// It is called once the sandbox stands.
+	// First returns the PID of a process that has the sandbox's own mounts, for sandboxes in which commands can mount;
+	// nil: they cannot. Serve calls it when the sandbox is complete.
 	First func() int
+	// Reported are the options of the commands' other program ([seccomp.Deny]), if that leaves calls to the guard's; else nil.
+	Reported *seccomp.DenyOptions
 	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
 	// Appeared is called with a guarded name that exists in spite of the guard. Serve and Close call it.
@@ -68,11 +71,12 @@ func New(o Options) *Guard {
 func (g *Guard) Program() (seccomp.Program, error) {
 	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
 		Removals: g.sweep.links || g.o.First != nil, Binds: true, Writes: true, Reads: g.o.Rules.Reads, Tuning: g.o.Rules.Inside,
+		Refused: g.o.Reported,
 	})
 }
 
-// Watch makes the guard look for names that appeared in other directories than those of its rules: at
-// returns the one to look into instead. It is for use before Serve.
+// Watch makes the guard look for appeared names in other directories than those of its rules: at returns the directory
+// to look into instead. Call it before Serve.
 func (g *Guard) Watch(at func(dir string) string) {
 	for i, p := range g.sweep.places {
 		g.sweep.places[i].dir = at(p.dir)
@@ -113,7 +117,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 		case err != nil:
 			return
 		case n == 0:
-			continue // the names are due, or a call that waits
+			continue // time to check the names, or to retry a call
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
 			if n, ok, err := g.listener.receiveReady(); err == nil && ok {
@@ -134,22 +138,23 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	}
 }
 
-// Add watches one more descriptor. It is for events to call.
+// Add watches one more descriptor. Only events call it.
 func (g *Guard) Add(e Event) { g.events = append(g.events, e) }
 
-// Listen answers the calls that l receives, for a guard that has no listener yet. It is for events to call.
+// Listen answers the calls that l receives, for a guard that has no listener yet. Only events call it.
 func (g *Guard) Listen(l *Listener) { g.listener = l }
 
-// End ends Serve. It is for events to call.
+// End ends Serve. Only events call it.
 func (g *Guard) End() { g.ended = true }
 
-// Close frees everything after Serve has ended, when the sandbox's last process is
-// gone. A guard that never served needs none.
+// Close frees everything after Serve has ended, when the sandbox's last process is gone. It is not needed if Serve was
+// not called.
 func (g *Guard) Close() {
 	g.inspect() // no process is left that could create a name
 	g.sockets.abort()
 	g.calls.Wait()
 	g.fifos.abort()
+	g.made.close()
 	g.callers.close()
 	g.view.close()
 	g.statuses.close()
@@ -183,6 +188,14 @@ func (g *Guard) answer(n notification) {
 			_ = g.view.open() // with the rights of the guard; without a view nothing is permitted
 		}
 	}
+	if g.o.Reported != nil {
+		if name := refusedCall(n.nr); name != "" {
+			g.callers.restore()
+			g.o.Refused(Refusal{Kind: RefusedCall, Op: "call", Target: name})
+			g.listener.refuse(n.id, unix.EPERM)
+			return
+		}
+	}
 	if tuning, own := g.tunes(n); own {
 		g.listener.refuse(n.id, unix.EPERM)
 		return
@@ -205,7 +218,7 @@ func (g *Guard) answer(n notification) {
 		return
 	}
 	if call.op == opConnect {
-		t.threads = nil // they are Serve's
+		t.threads = nil // only Serve uses them
 		g.calls.Go(func() { g.connect(n, t) })
 		return
 	}
@@ -215,6 +228,9 @@ func (g *Guard) answer(n notification) {
 	case opBind:
 		g.callers.restore()
 		err = g.bind(n, t)
+	case opPair:
+		g.callers.restore()
+		err = g.pair(n, t)
 	case opSockName:
 		err = g.name(n, t, unix.Getsockname)
 	case opPeerName:
@@ -252,8 +268,8 @@ func (g *Guard) answer(n notification) {
 	}
 }
 
-// decideAs decides about a call, and performs it if it makes an entry. Both happen with the rights of the target: a guard
-// that has more must not use them for what a command names.
+// decideAs decides about a call, and performs it if it makes an entry. It does both with the credentials of the target:
+// a guard with more rights must not use them for paths that a command names.
 func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	how := openFlags(n, call)
 	switch {
@@ -272,7 +288,7 @@ func (g *Guard) decideAs(n notification, t *reading, call entryCall) error {
 	return g.callers.run(c, func() error { return g.decide(n, t, c, call) })
 }
 
-// report reports the refusals of the call that was decided about.
+// report reports the refusals of the current call.
 func (g *Guard) report() {
 	if len(g.refusals) > 0 {
 		g.callers.restore()
@@ -329,9 +345,10 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 	return g.decideRemoval(n, call, e)
 }
 
-// decideRemoval decides about unlink(2) and rmdir(2). A command that can mount may have left the sandbox's mounts, and hold a
-// directory of before. For its calls no name there is a mount point, so the kernel would remove the name and, with it, the
-// mounts on it in all namespaces (mount_namespaces(7)). The guard therefore removes entries for such commands.
+// decideRemoval decides about unlink(2) and rmdir(2). A command that can mount may be in another mount namespace and
+// still have a directory of the sandbox's namespace open. In the command's namespace no name in that directory is a
+// mount point. So the kernel would remove the name and, with it, the mounts on it in all namespaces
+// (mount_namespaces(7)). Therefore the guard removes entries for such commands.
 func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
 	switch {
 	case g.rules.guarded(e.path, e.name) != nil:
@@ -351,10 +368,10 @@ func (g *Guard) decideRemoval(n notification, call entryCall, e entry) error {
 	} else if call.flags >= 0 {
 		flags = int(int32(n.args[call.flags]))
 	}
-	return performed(unix.Unlinkat(e.dir, e.component(), flags))
+	return markPerformed(unix.Unlinkat(e.dir, e.component(), flags))
 }
 
-// decideEntry decides about an entry that a call would create. An open without O_EXCL has looked at it.
+// decideEntry decides about an entry that a call would create. For an open without O_EXCL the caller has called e.look.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
 	case e.name == "" && op == opOpen:
@@ -364,19 +381,19 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
 	case op == opOpen && e.exists:
-		return nil // nothing comes into being
+		return nil // the call creates nothing
 	case g.permitsNew(op, e):
-		return nil // if it exists nevertheless, the kernel says so
+		return nil // if the entry exists, the kernel returns the error
 	}
 	if op == opOpen || op.onlyMakes() {
-		if e.look(); e.exists { // "mkdir -p" and "ln" try
+		if e.look(); e.exists { // "mkdir -p" and "ln" expect this error
 			return op.exists()
 		}
 	}
 	return g.deny(op, e.String(), unix.EROFS)
 }
 
-// permitsNew reports whether the rules permit that e comes into being. Its name is not guarded.
+// permitsNew reports whether the rules permit the creation of e. Its name is not guarded.
 func (g *Guard) permitsNew(op entryOp, e entry) bool {
 	switch {
 	case !g.view.permits(e.dir, e.path):
@@ -406,7 +423,7 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	}
 	err = g.decideMove(from, to)
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
-		if !same(from.dir, to.dir) {
+		if !isSameFile(from.dir, to.dir) {
 			unlock, err := g.lockPart(opRename, from)
 			if err != nil {
 				return err
@@ -421,10 +438,10 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	if !g.listener.valid(n.id) {
 		return unix.ESRCH
 	}
-	return performed(unix.Renameat2(from.dir, from.component(), to.dir, to.component(), flags))
+	return markPerformed(unix.Renameat2(from.dir, from.component(), to.dir, to.component(), flags))
 }
 
-// decideMove decides about a rename from from to to.
+// decideMove decides about a rename of from to to.
 func (g *Guard) decideMove(from, to entry) error {
 	switch {
 	case from.name == "" || to.name == "":
@@ -443,7 +460,7 @@ func (g *Guard) decideMove(from, to entry) error {
 		return g.deny(opRename, from.String(), unix.EXDEV)
 	}
 	if !g.rules.nested.Covers(from.String()) && g.rules.nested.Covers(to.path) && canBeDirectory(from) {
-		return g.deny(opRename, from.String(), unix.EXDEV) // it can have names that are refused there
+		return g.deny(opRename, from.String(), unix.EXDEV) // the directory can contain names that are refused at the new place
 	}
 	if !g.rules.above[to.String()] {
 		return nil
@@ -453,10 +470,10 @@ func (g *Guard) decideMove(from, to entry) error {
 	return g.deny(opRename, to.String(), unix.EXDEV)
 }
 
-// Inspect reports guarded names that are there now and were not. It is for events to call.
+// Inspect reports guarded names that have appeared. Only events call it.
 func (g *Guard) Inspect() { g.inspect() }
 
-// inspect reports guarded names that are there now.
+// inspect reports guarded names that have appeared.
 func (g *Guard) inspect() {
 	for _, a := range g.sweep.look() {
 		g.o.Appeared(a)
@@ -465,7 +482,7 @@ func (g *Guard) inspect() {
 }
 
 func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
-	if op == opConnect { // connects run beside serve
+	if op == opConnect { // connects run concurrently with Serve
 		g.o.Refused(Refusal{Kind: RefusedSocket, Op: op.String(), Target: path})
 		return errno
 	}
@@ -530,8 +547,8 @@ func dirOf(n notification, i int) int {
 	return int(int32(n.args[i]))
 }
 
-// canBeDirectory reports whether e is a directory, or cannot be looked at: a command that takes away the permission to look can
-// give it back at once.
+// canBeDirectory reports whether e is a directory or cannot be examined: a command that removes the permission to
+// examine it can restore the permission at once.
 func canBeDirectory(e entry) bool {
 	var st unix.Stat_t
 	err := unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)

@@ -17,20 +17,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// Loopback gives TCP to programs where no Internet socket may exist. A program that creates a TCP socket gets one end
-// of a pair of Unix sockets. When it connects that to a loopback address with a listener of [Loopback.Listen], the listener
-// accepts the other end. All other addresses are refused, and programs inside cannot listen. The socket has the operations
-// of a Unix socket; options of TCP do nothing. It is safe for concurrent use.
+// Loopback emulates TCP for programs where the seccomp program refuses all Internet sockets. A program that creates a
+// TCP socket gets one end of a pair of Unix sockets. When it connects that socket to a loopback address with a
+// listener of [Loopback.Listen], the listener accepts the other end. All other addresses are refused, and programs
+// inside cannot listen. The socket has the operations of a Unix socket; options of TCP do nothing. It is safe for
+// concurrent use.
 type Loopback struct {
 	listener *Listener
-	spare    map[uint64]int // ends without a connection so far, by the inode of the other end; used by serve alone
-	sweepAt  int            // the number of spare ends at which those with a closed other end are removed
+	spare    map[uint64]int // ends that are not connected yet, by the inode of the other end; used by serve alone
+	sweepAt  int            // the number of spare ends from which sweep removes those with a closed other end
 
 	mu    sync.Mutex
 	ports map[uint16]*loopbackPort
 }
 
-// Bounds of what programs inside make this process hold.
+// Bounds of the descriptors that programs inside can make this process hold.
 const (
 	maxSpare   = 4096
 	firstSweep = 64
@@ -39,8 +40,8 @@ const (
 
 // NewLoopback installs the seccomp program of o, which must be offline, on all threads of this process and its later
 // children, and answers from a goroutine that ends with the process. This process must not create a TCP socket itself:
-// its runtime could wait with all threads, the answering one included. After an error nothing is installed; the error
-// says what the kernel lacks.
+// all its threads could block, the answering one included. After an error nothing is installed; the error names the
+// feature that the kernel lacks.
 func NewLoopback(o seccomp.DenyOptions) (*Loopback, error) {
 	if err := availableToRead(); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (l *Loopback) give(n notification) error {
 		return unix.EMFILE
 	}
 	flags := int(uint32(n.args[1])) & (unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC)
-	// Each description has its own flags: whether ours waits does not show in theirs.
+	// Each description has its own flags: O_NONBLOCK of this end has no effect on the program's end.
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return errnoOf(err)
@@ -122,13 +123,13 @@ func (l *Loopback) give(n notification) error {
 	}
 	if !errors.Is(err, errAnswered) {
 		_ = unix.Close(pair[1])
-		return errors.Join(err, unix.EAFNOSUPPORT) // not nil in any case
+		return errors.Join(err, unix.EAFNOSUPPORT) // never nil
 	}
 	l.spare[st.Ino] = pair[1]
 	return err
 }
 
-// sweep closes ends whose other one is closed.
+// sweep closes ends whose other end is closed.
 func (l *Loopback) sweep() {
 	if len(l.spare) < l.sweepAt {
 		return
@@ -158,7 +159,7 @@ func (l *Loopback) ours(n notification) (ino uint64, ours bool) {
 	return ino, ours
 }
 
-// connect gives the other end to the listener.
+// connect passes the other end to the listener.
 func (l *Loopback) connect(n notification) error {
 	ino, ours := l.ours(n)
 	if !ours {
@@ -171,7 +172,7 @@ func (l *Loopback) connect(n notification) error {
 	if err := (target{tid: int(n.pid)}).peek(n.args[1], addr); err != nil {
 		return err
 	}
-	if !l.listener.valid(n.id) { // what was read may be another process's
+	if !l.listener.valid(n.id) { // the memory may have belonged to another process
 		return errAnswered
 	}
 	to, ok := socketAddress(addr)
@@ -254,7 +255,7 @@ func (at *loopbackPort) Accept() (net.Conn, error) {
 // Close stops listening and closes the connections that were not accepted.
 func (at *loopbackPort) Close() error {
 	at.once.Do(func() {
-		at.of.mu.Lock() // nothing is added to accepted afterwards
+		at.of.mu.Lock() // connect adds nothing to accepted afterwards
 		delete(at.of.ports, at.port)
 		at.of.mu.Unlock()
 		close(at.closed)

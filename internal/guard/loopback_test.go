@@ -22,8 +22,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// loopbackName makes this program what the tests start: under the seccomp program it serves HTTP on each of the ports in its
-// argument, runs the command that follows and prints what came of it.
+// loopbackName is the name under which this test binary is the helper process: under the seccomp program it serves HTTP
+// on each of the ports in its argument, runs the command that follows and prints its result.
 const loopbackName = "under-loopback"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// came is the result of a command.
+// came is the result of the command.
 type came struct {
 	Out, Errs string
 	Status    int
@@ -69,7 +69,7 @@ func underLoopback(ports string, line []string) {
 	_ = json.NewEncoder(os.Stdout).Encode(came{Out: out.String(), Errs: errs.String(), Status: cmd.ProcessState.ExitCode()})
 }
 
-// pester sends all threads of this process what Go's runtime sends them when it wants them to stop for a moment.
+// pester sends all threads of this process the signal with which Go's runtime preempts them.
 func pester() {
 	for {
 		tasks, err := os.ReadDir("/proc/self/task")
@@ -135,7 +135,7 @@ func staticProgram(t *testing.T) string {
 	return filepath.Join(dir, "plain")
 }
 
-func Test_Programs_Reach_A_Loopback_That_Is_None(t *testing.T) {
+func Test_Programs_Reach_The_Emulated_Loopback(t *testing.T) {
 	t.Parallel()
 	static := staticProgram(t)
 	for _, row := range []struct {
@@ -166,7 +166,7 @@ asyncio.run(main())`}},
 	}
 }
 
-// hostile tries what must not work; its argument is a port on which this machine listens.
+// hostile tries operations that must fail; its argument is a port on which this machine listens.
 const hostile = `
 import ctypes, os, socket, sys, resource
 def attempt(name, f):
@@ -203,7 +203,7 @@ for i in range(5000): socket.socket().close()
 print("after all", to("127.0.0.1", 4141).getpeername() is not None)
 `
 
-func Test_Nothing_Else_Is_Reached(t *testing.T) {
+func Test_The_Emulated_Loopback_Refuses_All_Other_Connections(t *testing.T) {
 	t.Parallel()
 	real, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel makes most refusals: a read-only mount, an empty directory, a
-// network without routes. The functions below predict them for reports only. They
-// decide nothing, and a path that changes meanwhile leads to a wrong report.
+// The kernel makes most refusals: a read-only mount, an empty directory, a network without routes. The functions below
+// predict these refusals to report them. A path that changes meanwhile causes a wrong report. Only a lost mount is
+// refused here.
 
 // uninteresting are the sandbox's own directories, in which no rule refuses anything.
 var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
 
-// observeOpen reports an open of an existing file that a mount refuses, and refuses it where that mount is gone. For the
-// rest it returns errUntouched.
+// observeOpen reports an open of an existing file that a mount refuses, and refuses it if that mount is gone. Otherwise
+// it returns errUntouched.
 func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) error {
 	path, err := t.cString(n.args[call.path])
-	if err != nil || !how.writes() && belowAny(path, uninteresting) {
+	if err != nil || !how.writes() && isBelowAny(path, uninteresting) {
 		return errUntouched // a path for writing may lead out of them
 	}
 	e, err := t.entry(dirOf(n, call.dir), path)
@@ -43,16 +43,17 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	}
 	full := e.String()
 	var st unix.Stat_t
-	// Only the host knows whether anything is hidden there.
-	if g.rules.access(full) == Exclude && !belowAny(full, uninteresting) && unix.Lstat(full, &st) == nil {
+	// On the host, check that there is a hidden file.
+	if g.rules.access(full) == Exclude && !isBelowAny(full, uninteresting) && unix.Lstat(full, &st) == nil {
 		g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: "read", Target: full})
 	}
 	return errUntouched
 }
 
-// hasLostMount reports whether the rules make e read-only, but no mount does. A process outside that removes a name, or renames
-// another one over it, takes away what is mounted on it in all namespaces (mount_namespaces(7)). One that moves a writable
-// directory gives it a path for which there are no rules. Where commands have mounted for themselves, the view decides.
+// hasLostMount reports whether e should be read-only by the rules, but no mount makes it so. If a process outside
+// removes a name, or renames another one over it, the kernel removes the mounts on it in all namespaces
+// (mount_namespaces(7)). If it moves a writable directory, the directory gets a path for which there are other rules.
+// If commands can mount, only paths that lead to the same file in the view count.
 func (g *Guard) hasLostMount(e entry) bool {
 	full := e.String()
 	if e.name == "" || !g.rules.readOnly(full) || !g.view.has(e.dir, e.path) {
@@ -63,13 +64,13 @@ func (g *Guard) hasLostMount(e entry) bool {
 	}
 	pin, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return true // nothing is there, and the mount cannot be
+		return true // without the entry there is no mount
 	}
 	defer unix.Close(pin)
 	return isWritableMount(pin)
 }
 
-// leadsToLostMount is hasLostMount for the file that a link of proc(5) to a descriptor of the target leads to.
+// leadsToLostMount is hasLostMount for the target of a link in proc(5) to one of the target's descriptors.
 func (g *Guard) leadsToLostMount(t target, e entry) bool {
 	if e.name == "" || !e.proc {
 		return false
@@ -93,24 +94,23 @@ func isWritableMount(fd int) bool {
 	return unix.Fstatfs(fd, &system) == nil && system.Flags&unix.ST_RDONLY == 0
 }
 
-// observeEntry reports a call that writes or creates e and that a mount refuses; no rule of the
-// guard forbids it.
+// observeEntry reports a call that writes, creates or removes e if a mount refuses it and no rule of the guard does.
 func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 	full := e.String()
-	if e.name == "" || belowAny(full, uninteresting) {
+	if e.name == "" || isBelowAny(full, uninteresting) {
 		return
 	}
 	if g.rules.access(full) != ReadOnly {
 		return
 	}
 	if g.rules.guarded(e.path, e.name) != nil {
-		return // reported when it is refused
+		return // reported with the guard's own refusal
 	}
 	e.look()
 	made := !e.exists
 	switch {
 	case op == opRemove, made:
-		// The host's own permissions refuse it, too, and no policy changes that.
+		// Do not report it if the host's permissions refuse it, too: no policy changes them.
 		if g.writable(e.path) {
 			g.refusals = append(g.refusals, Refusal{Kind: RefusedPath, Op: op.String(), Target: full})
 		}
@@ -134,14 +134,14 @@ func isSpecial(e entry) bool {
 	return true
 }
 
-// writable reports whether path could be written to but for the sandbox's mounts. Inside, the kernel names a
-// read-only mount last, when the permissions allow it.
+// writable reports whether path would be writable without the sandbox's mounts. Inside, the kernel returns EROFS only
+// if the permissions allow the access.
 func (g *Guard) writable(path string) bool {
 	err := unix.Access(path, unix.W_OK)
 	return err == nil || g.o.Rules.Inside && errors.Is(err, unix.EROFS)
 }
 
-func belowAny(path string, roots []string) bool {
+func isBelowAny(path string, roots []string) bool {
 	for _, root := range roots {
 		if path == root || strings.HasPrefix(path, root+"/") {
 			return true
@@ -150,7 +150,7 @@ func belowAny(path string, roots []string) bool {
 	return false
 }
 
-// observeAddress reports an address that the sandbox has no route to.
+// observeAddress reports an address to which the sandbox has no route.
 func (g *Guard) observeAddress(addr []byte) {
 	if a, ok := socketAddress(addr); ok {
 		g.o.Refused(Refusal{Kind: RefusedAddress, Op: opConnect.String(), Target: a.String()})
@@ -160,7 +160,7 @@ func (g *Guard) observeAddress(addr []byte) {
 // socketAddress reads struct sockaddr_in and sockaddr_in6 (ip(7), ipv6(7)).
 func socketAddress(addr []byte) (netip.AddrPort, bool) {
 	const v4, v6 = 8, 24
-	switch family := leFamilyOf(addr); {
+	switch family := familyOf(addr); {
 	case family == unix.AF_INET && len(addr) >= v4:
 		ip, _ := netip.AddrFromSlice(addr[4:8])
 		return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(addr[2:])), true
@@ -171,7 +171,7 @@ func socketAddress(addr []byte) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-func leFamilyOf(addr []byte) int {
+func familyOf(addr []byte) int {
 	if len(addr) < 2 {
 		return -1
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// performOpen opens e for a call that may create it, and hands the target a descriptor.
+// performOpen opens e for a call that may create it, and gives the target a descriptor.
 func (g *Guard) performOpen(n notification, t target, c credentials, how openHow, mode uint32, e entry) error {
 	if e.tail != "" {
 		return unix.EISDIR
@@ -19,7 +19,7 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	flags := int(how)
 	switch {
 	case !g.listener.valid(n.id):
-		return unix.ESRCH // what was read is not the target's, or no longer wanted
+		return unix.ESRCH // the call was canceled, or the memory belonged to another process
 	case e.proc:
 		return g.openProc(n, t, c, flags, e)
 	}
@@ -34,7 +34,7 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	case err == nil:
 		defer unix.Close(fd)
 		err := g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
-		if !errors.Is(err, errAnswered) { // it has as many descriptors as it may have, or is dead
+		if !errors.Is(err, errAnswered) { // the target has reached its limit of descriptors, or is dead
 			e.removeIf(fd)
 		}
 		return err
@@ -61,8 +61,9 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	return g.reopen(n, t, c, flags, pin)
 }
 
-// openRegular opens e, which was a regular file when the guard looked. It fails when e is something else by now, or
-// for any other reason. A FIFO or a device that takes the place meanwhile is opened and closed again, as a command could do itself.
+// openRegular opens e, which was a regular file when the guard examined it. ok is false if e is another type now, or on
+// any error. If a FIFO or a device has replaced the file, openRegular opens and closes it, which a command could do
+// itself.
 func (e entry) openRegular(flags int) (fd int, ok bool) {
 	flags &^= unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
 	how := unix.OpenHow{
@@ -87,11 +88,11 @@ func (e entry) removeIf(fd int) {
 	var now, made unix.Stat_t
 	if unix.Fstatat(e.dir, e.name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && unix.Fstat(fd, &made) == nil &&
 		now.Dev == made.Dev && now.Ino == made.Ino {
-		_ = unix.Unlinkat(e.dir, e.name, 0) // it stays, then
+		_ = unix.Unlinkat(e.dir, e.name, 0) // on an error the entry stays
 	}
 }
 
-// handOver gives the target a descriptor that was opened with O_NONBLOCK, with the flags that the target asked for.
+// handOver gives the target a descriptor that was opened with O_NONBLOCK, with the flags that the target requested.
 func (g *Guard) handOver(n notification, fd, flags int) error {
 	if flags&unix.O_NONBLOCK == 0 {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags); err != nil {
@@ -101,8 +102,8 @@ func (g *Guard) handOver(n notification, fd, flags int) error {
 	return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
 }
 
-// reopen opens the file that the descriptor pin refers to, and nothing that takes its place meanwhile. It takes over pin. A
-// FIFO may have to wait for its other end: that takes a goroutine, and errAnswered is returned at once.
+// reopen opens the file to which the descriptor pin refers, even if another file replaces it meanwhile. It takes over
+// pin. An open of a FIFO may wait for the other end: a goroutine does that, and reopen returns errAnswered at once.
 func (g *Guard) reopen(n notification, t target, c credentials, flags, pin int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(pin, &st); err != nil {
@@ -140,8 +141,8 @@ func (g *Guard) reopen(n notification, t target, c credentials, flags, pin int) 
 	return g.handOver(n, fd, flags)
 }
 
-// openProc opens a file of proc(5), which exists. One of another process could be one that the guard may open and the target
-// may not, so a target gets its own.
+// openProc opens an existing file of proc(5). The guard may be allowed to open files of other processes that the target
+// may not open, so a target gets only its own files.
 func (g *Guard) openProc(n notification, t target, c credentials, flags int, e entry) error {
 	if flags&unix.O_EXCL != 0 {
 		return unix.EEXIST
@@ -180,8 +181,9 @@ func (g *Guard) openProc(n notification, t target, c credentials, flags int, e e
 	return g.reopen(n, t, c, flags, pin)
 }
 
-// ownFile opens what a descriptor of the target refers to, for its path only, if e is the link to it in a proc(5) that the
-// target has mounted. Another directory can be mounted over its own there, so the guard takes the link of its own proc(5).
+// ownFile opens what a descriptor of the target refers to, for its path only, if e is the link to it in a proc(5) that
+// the target has mounted. Another directory can be mounted over it in the target's proc(5), so the guard uses the link
+// in its own proc(5).
 func (t target) ownFile(e entry) (int, error) {
 	number, err := strconv.Atoi(e.name)
 	if err != nil || number < 0 || t.view.has(e.dir, e.path) {
@@ -195,7 +197,7 @@ func (t target) ownFile(e entry) (int, error) {
 	return fd, errnoOf(err)
 }
 
-// magic opens the object that a link of proc(5) leads to, for its path only.
+// magic opens the target of a magic link of proc(5), for its path only.
 func (t target) magic(e entry) (int, error) {
 	owner, err := t.ownsProc(e.dir, e.name)
 	switch {
@@ -207,16 +209,16 @@ func (t target) magic(e entry) (int, error) {
 	return t.followMagic(e.dir, e.name)
 }
 
-// processOf says whose a file of proc(5) is.
+// processOf is the process to which a file of proc(5) belongs.
 type processOf int
 
 const (
-	noProcess processOf = iota // the system's
+	noProcess processOf = iota // a file of the system
 	ownProcess
 	otherProcess
 )
 
-// ownsProc tells whose the entry name of a directory of proc is.
+// ownsProc returns the process to which the entry name of a directory of proc belongs.
 func (t target) ownsProc(dir int, name string) (processOf, error) {
 	ids, err := t.namespaced()
 	if err != nil {
@@ -227,7 +229,7 @@ func (t target) ownsProc(dir int, name string) (processOf, error) {
 		return noProcess, errnoOf(err)
 	}
 	if !t.view.has(dir, path) {
-		return otherProcess, nil // what is mounted there can be another's
+		return otherProcess, nil // a mount there can show another process
 	}
 	for part := range strings.SplitSeq(path+"/"+name, "/") {
 		if _, err := strconv.Atoi(part); err != nil {

@@ -17,10 +17,11 @@ var (
 	errAnswered  = errors.New("answered")
 )
 
-// perform creates the entry e as the call would, in the mounts of the target and on a thread with its credentials c. Were the
-// kernel to go on instead, it would read the path again, and another thread could have exchanged it (seccomp_unotify(2)).
+// perform creates the entry e as the call would, in the mounts of the target and on a thread with its credentials c. If
+// the kernel continued the call instead, it would read the path again, and another thread could have changed it
+// (seccomp_unotify(2)).
 func (g *Guard) perform(n notification, t *reading, c credentials, call entryCall, e entry) error {
-	old := "" // of a link: the text, or the file
+	old := "" // of a link: its text, or the existing file
 	if call.op == opSymlink || call.op == opLink {
 		var err error
 		if old, err = t.cString(n.args[call.oldPath]); err != nil {
@@ -28,25 +29,25 @@ func (g *Guard) perform(n notification, t *reading, c credentials, call entryCal
 		}
 	}
 	if !g.listener.valid(n.id) {
-		return unix.ESRCH // what was read is not the target's, or no longer wanted
+		return unix.ESRCH // the call was canceled, or the memory belonged to another process
 	}
 	switch call.op {
 	case opMkdir:
-		return performed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
+		return markPerformed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
 			return unix.Mkdirat(e.dir, e.component(), mode)
 		}))
 	case opMknod:
 		device := int(n.args[call.mode+1])
-		return performed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
+		return markPerformed(g.masked(c, uint32(n.args[call.mode]), e, func(mode uint32) error {
 			return unix.Mknodat(e.dir, e.component(), mode, device)
 		}))
 	case opSymlink:
-		return performed(unix.Symlinkat(old, e.dir, e.component()))
+		return markPerformed(unix.Symlinkat(old, e.dir, e.component()))
 	case opLink:
 		return g.performLink(n, t.target, call, old, e)
-	case opOpen, opRename, opRemove, opConnect, opBind, opSockName, opPeerName, opExec, opUmask:
+	case opOpen, opRename, opRemove, opConnect, opBind, opPair, opSockName, opPeerName, opExec, opUmask:
 	}
-	return unix.EACCES // they are not performed here
+	return unix.EACCES // other functions perform them
 }
 
 // performLink links the file at path to e.
@@ -68,7 +69,7 @@ func (g *Guard) performLink(n notification, t target, call entryCall, path strin
 		if old, err = t.followLast(old); err != nil {
 			return err
 		}
-		if old.proc { // a link to a descriptor, of a file that may have no name
+		if old.proc { // a link to a descriptor, whose file may have no name
 			file, err := t.magic(old)
 			if err != nil {
 				return err
@@ -77,20 +78,20 @@ func (g *Guard) performLink(n notification, t target, call entryCall, path strin
 			if g.hasLostMountAt(file) {
 				return unix.EROFS
 			}
-			return performed(unix.Linkat(unix.AT_FDCWD, ownDescriptor(file), e.dir, e.component(), unix.AT_SYMLINK_FOLLOW))
+			return markPerformed(unix.Linkat(unix.AT_FDCWD, ownDescriptor(file), e.dir, e.component(), unix.AT_SYMLINK_FOLLOW))
 		}
 	}
 	if old.name == "" {
 		return unix.EPERM // a directory
 	}
-	if g.hasLostMount(old) { // the new name has no mount, either
+	if g.hasLostMount(old) { // the new name has no mount
 		return g.deny(opLink, old.String(), unix.EROFS)
 	}
-	return performed(unix.Linkat(old.dir, old.component(), e.dir, e.component(), 0))
+	return markPerformed(unix.Linkat(old.dir, old.component(), e.dir, e.component(), 0))
 }
 
-// performed turns success into errPerformed.
-func performed(err error) error {
+// markPerformed turns success into errPerformed.
+func markPerformed(err error) error {
 	if err == nil {
 		return errPerformed
 	}
@@ -99,21 +100,30 @@ func performed(err error) error {
 
 // give copies fd to the target as the result of its call.
 func (l *Listener) give(id uint64, fd, flags int) error {
-	request := struct {
-		id                            uint64
-		flags, srcfd, newfd, newflags uint32
-	}{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, srcfd: uint32(fd), newflags: uint32(flags)}
-	err := uninterrupted(func() error { return l.wait(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request)) })
-	if err != nil {
-		return errnoOf(err)
+	if _, err := l.copyDescriptor(id, fd, flags, unix.SECCOMP_ADDFD_FLAG_SEND); err != nil {
+		return err
 	}
 	return errAnswered
 }
 
-// uninterrupted runs a system call that no signal may end: a signal in the middle of SECCOMP_IOCTL_NOTIF_ADDFD takes the
+// copyDescriptor copies fd to the target and returns the number of the copy. flags is 0 or O_CLOEXEC; how are flags of
+// SECCOMP_IOCTL_NOTIF_ADDFD.
+func (l *Listener) copyDescriptor(id uint64, fd, flags int, how uint32) (number int, err error) {
+	request := struct {
+		id                            uint64
+		flags, srcfd, newfd, newflags uint32
+	}{id: id, flags: how, srcfd: uint32(fd), newflags: uint32(flags)}
+	err = runUninterrupted(func() error {
+		number, err = l.waitResult(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request))
+		return err
+	})
+	return number, errnoOf(err)
+}
+
+// runUninterrupted runs a system call that no signal may end: a signal in the middle of SECCOMP_IOCTL_NOTIF_ADDFD takes the
 // descriptor back and leaves the answer, so that the target's call returns 0, which is another file. Go's runtime sends
 // signals to its own threads.
-func uninterrupted(call func() error) error {
+func runUninterrupted(call func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before, all unix.Sigset_t
@@ -126,11 +136,11 @@ func uninterrupted(call func() error) error {
 	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &before); err != nil {
 		return err
 	}
-	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }() // it was the mask a moment ago
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }() // this was the mask a moment ago
 	return call()
 }
 
-// masked runs create, which makes e with a mode, so that the umask of the target applies as the kernel applies it.
+// masked runs create, which makes e with a mode, and applies the umask of the target as the kernel would.
 func (g *Guard) masked(c credentials, mode uint32, e entry, create func(mode uint32) error) error {
 	if g.ownFS && c.umask == g.umask {
 		return create(mode)
@@ -139,7 +149,7 @@ func (g *Guard) masked(c credentials, mode uint32, e entry, create func(mode uin
 		defer unix.Umask(unix.Umask(int(c.umask)))
 		return create(mode)
 	}
-	missing := g.umask &^ c.umask & mode // what the umask of this process takes and that of the target leaves
+	missing := g.umask &^ c.umask & mode // bits that the umask of this process removes and that of the target does not
 	made := missing != 0 && !existsAt(e.dir, e.name)
 	if err := create(mode &^ c.umask); err != nil || !made {
 		return err
@@ -149,6 +159,6 @@ func (g *Guard) masked(c credentials, mode uint32, e entry, create func(mode uin
 		return nil // it is gone already
 	}
 	defer unix.Close(pin)
-	_ = unix.Chmod(ownDescriptor(pin), mode&0o7777&^c.umask) // it stays stricter on a file system without modes
+	_ = unix.Chmod(ownDescriptor(pin), mode&0o7777&^c.umask) // without the change the mode is stricter
 	return nil
 }

@@ -72,7 +72,8 @@ func checkCredentials(t *testing.T, own, c credentials) {
 	file := filepath.Join(t.TempDir(), "f")
 	must(t, os.WriteFile(file, nil, 0o600))
 	var err error
-	// One after the other: no thread of the first ones must be taken for this process.
+	// The loop runs one after the other: the guard must not mistake a thread of an
+	// earlier round for this process.
 	for range 20 {
 		err = newCallers().run(c, func() error { _, err := os.Open(file); return err })
 		if !os.IsPermission(err) {

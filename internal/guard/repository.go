@@ -12,10 +12,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/nested"
 )
 
-// parts are the entries that make a directory a git repository (gitrepository-layout(5)), in the set of those it has.
+// parts is the set of entries in a directory that are parts of a git repository (gitrepository-layout(5)).
 type parts map[string]bool
 
-// isPart reports whether a name is that of a part. On some file systems HEAD is head.
+// isPart reports whether a name is that of a part. On some file systems HEAD and head are the same name.
 func isPart(name string) bool {
 	switch nested.Fold(name) {
 	case "commondir", "head", "objects", "refs":
@@ -24,7 +24,7 @@ func isPart(name string) bool {
 	return false
 }
 
-// partsIn returns the parts that a directory has. The error is that of a directory that cannot be looked into.
+// partsIn returns the parts in a directory, or an error if it cannot be searched.
 func partsIn(dir int) (parts, error) {
 	found := parts{}
 	for _, part := range []string{"HEAD", "commondir", "objects", "refs"} {
@@ -39,16 +39,15 @@ func partsIn(dir int) (parts, error) {
 	return found, nil
 }
 
-// isRepository reports whether git takes a directory for one of its own (is_git_directory in
-// gitrepository-layout(5)) when it has one more entry.
+// isRepository reports whether git would treat a directory as a repository (gitrepository-layout(5)) if it had one more
+// entry.
 func (p parts) isRepository(more string) bool {
 	has := func(name string) bool { return strings.EqualFold(name, more) || p[name] }
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// makesRepo reports whether the entry would complete a git repository, whose
-// configuration and hooks the host's git would obey. Inside a git directory it would do so, too: a link in the
-// work tree can lead there.
+// makesRepo reports whether the entry would complete a git repository, whose configuration and hooks the host's git
+// would obey. This includes directories inside a git directory: a link in the work tree can point to them.
 func (g *Guard) makesRepo(e entry) bool {
 	switch {
 	case !g.rules.reposRefused(e.path):
@@ -60,17 +59,17 @@ func (g *Guard) makesRepo(e entry) bool {
 	}
 	found, err := partsIn(e.dir)
 	if err != nil {
-		return true // a command that takes away the permission to look can give it back at once
+		return true // a command that removes the permission to search can restore it at once
 	}
-	if strings.EqualFold(e.name, "commondir") { // it redirects even a repository that is complete
+	if strings.EqualFold(e.name, "commondir") { // it redirects even a complete repository
 		return found["HEAD"] && !found["commondir"]
 	}
 	return !found.isRepository("") && found.isRepository(e.name)
 }
 
-// lockPart locks the directory of an entry that is a part of repositories until the function that it returns is called: the
-// guard of another sandbox could make the last part but one between this guard's look and its call. A repository that is
-// complete needs no lock. The error is a lockedError while another process has the lock, which any command can take.
+// lockPart locks the directory of an entry that is a part of repositories, until unlock is called: the guard of another
+// sandbox could create another part between this guard's check and its call. A complete repository needs no lock. The
+// error is a lockedError while another process has the lock, which any command can take.
 func (g *Guard) lockPart(op entryOp, e entry) (unlock func(), err error) {
 	nothing := func() {}
 	if !isPart(e.name) || !g.rules.reposRefused(e.path) {
@@ -91,7 +90,7 @@ func (g *Guard) lockPart(op entryOp, e entry) (unlock func(), err error) {
 	return func() { _ = unix.Close(fd) }, nil
 }
 
-// lockedError means that another process has the lock of the directory in which a call would make a part of a repository.
+// lockedError means that another process has locked the directory in which a call would create a part of a repository.
 type lockedError struct {
 	op   entryOp
 	path string
@@ -100,19 +99,19 @@ type lockedError struct {
 func (e lockedError) Error() string { return "the directory of " + e.path + " is locked" }
 
 const (
-	// lockWait bounds the time that a call waits for a lock; another guard has it for some microseconds.
+	// lockWait bounds the time that a call waits for a lock; another guard holds it for some microseconds.
 	lockWait = 2 * time.Second
 	// lockRetry is the time between two attempts, during which the guard answers other calls.
 	lockRetry = 2 * time.Millisecond
-	// maxPostponed bounds the calls that wait: commands decide how many there are.
+	// maxPostponed bounds the waiting calls, because commands can make any number.
 	maxPostponed = 64
 )
 
 // postponed are the calls that wait for a lock. The zero value is ready for use.
 type postponed struct {
 	calls []postponedCall
-	next  time.Time // when they are decided about again
-	until time.Time // of the call that is decided about again; zero: a new one
+	next  time.Time // time of the next attempt
+	until time.Time // time limit of the call that is retried; zero: the call is new
 }
 
 type postponedCall struct {
@@ -120,7 +119,7 @@ type postponedCall struct {
 	until time.Time
 }
 
-// add postpones the call that is decided about. It reports whether it may wait any longer.
+// add postpones the current call. It returns false if the call must not wait any longer.
 func (p *postponed) add(n notification) bool {
 	until := p.until
 	if until.IsZero() {
@@ -144,7 +143,8 @@ func (p *postponed) wait() int {
 	return max(0, int(time.Until(p.next).Milliseconds())+1)
 }
 
-// retry decides about the calls that wait again, from their beginning: all that was read before may have changed.
+// retry decides about the waiting calls again, from their beginning, because all data that was read before may have
+// changed.
 func (g *Guard) retry() {
 	if len(g.postponed.calls) == 0 || time.Now().Before(g.postponed.next) {
 		return

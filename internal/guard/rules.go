@@ -6,30 +6,31 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/nested"
 )
 
-// Rules define what a guard forbids and what it allows. They are plain data, so that they can be sent to
-// where the guard runs. All paths are absolute, clean and resolved, as they are inside; the JSON form keeps
-// every byte of them.
+// Rules define what a guard forbids and what it allows. They are plain data, so that the host can send them to
+// a guard inside. All paths are absolute, clean and resolved, as they are inside; the JSON form preserves every
+// byte of them.
 type Rules struct {
 	Names   []Name  `json:"names,omitempty"`
 	NoRepos []Path  `json:"noRepos,omitempty"` // roots below which no new git repository may appear
 	Nested  Nested  `json:"nested"`
 	Mounts  []Mount `json:"mounts,omitempty"`
-	Rest    Access  `json:"rest"` // of what lies below no mount
+	Rest    Access  `json:"rest"` // access to paths that are below no mount
 
-	Sockets []Path `json:"sockets,omitempty"` // Unix sockets of the host that may be connected to; abstract ones begin with "@"
-	Private []Path `json:"private,omitempty"` // trees whose sockets are the sandbox's own, besides those of private mounts
-	// Abstract: abstract names of sockets are the host's, so that only those among Sockets may be connected to.
+	Sockets []Path `json:"sockets,omitempty"` // Unix sockets of the host that commands may use; abstract ones begin with "@"
+	Private []Path `json:"private,omitempty"` // trees whose sockets belong to the sandbox, besides private mounts
+	// Abstract: the sandbox has the host's network namespace, so commands may connect to the abstract sockets
+	// in Sockets only.
 	Abstract bool `json:"abstract,omitempty"`
 
-	Reads  bool `json:"reads,omitempty"`  // report refused opens for reading, too
-	Inside bool `json:"inside,omitempty"` // the guard runs inside the mounts that it reports about, not on the host
+	Reads  bool `json:"reads,omitempty"`  // also report refused opens for reading
+	Inside bool `json:"inside,omitempty"` // the guard runs in the sandbox's mounts, not on the host
 }
 
 // Name is a name that must not be created: no file, directory, link or anything else called Name may be
 // created in, or renamed or linked into, Dir.
 type Name struct {
 	Dir    Path   `json:"dir"`              // need not exist
-	Name   Path   `json:"name"`             // one component, compared without regard to case (Unicode); "*" is every name
+	Name   Path   `json:"name"`             // one component, compared without regard to case (Unicode); "*" means every name
 	Except []Path `json:"except,omitempty"` // with "*": names that are allowed; a trailing * matches any rest
 }
 
@@ -41,11 +42,11 @@ type Nested struct {
 	Open         []Path `json:"open,omitempty"`
 }
 
-// Mount is a path that is mounted on, and what may be done below it.
+// Mount is a mount point with the access to the files below it.
 type Mount struct {
 	Path   Path   `json:"path"`
 	Access Access `json:"access"`
-	Pin    bool   `json:"pin,omitempty"` // it must not be moved, with any access
+	Pin    bool   `json:"pin,omitempty"` // it must not be moved, whatever the access is
 }
 
 // Access is the permitted use of a path.
@@ -56,20 +57,21 @@ const (
 	Exclude   Access = iota // hidden
 	ReadOnly                //
 	ReadWrite               //
-	Private                 // the sandbox's own
+	Private                 // belongs to the sandbox
 )
 
 func (n Nested) compile() *nested.Names {
-	return nested.New(nested.Rules{Roots: plain(n.Roots), Names: plain(n.Names), Dependencies: plain(n.Dependencies), Open: plain(n.Open)})
+	return nested.New(nested.Rules{Roots: pathStrings(n.Roots), Names: pathStrings(n.Names), Dependencies: pathStrings(n.Dependencies), Open: pathStrings(n.Open)})
 }
 
-// Path is any name of a file system: its JSON form is base64, since a JSON string holds Unicode only.
+// Path is any path of a file system. Its JSON form is base64, because a JSON string cannot hold other bytes
+// than Unicode.
 type Path string
 
 // MarshalJSON encodes the path's bytes.
 func (p Path) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(p)) }
 
-func plain(paths []Path) []string {
+func pathStrings(paths []Path) []string {
 	var out []string
 	for _, p := range paths {
 		out = append(out, string(p))
@@ -77,7 +79,7 @@ func plain(paths []Path) []string {
 	return out
 }
 
-// UnmarshalJSON decodes what MarshalJSON made.
+// UnmarshalJSON decodes the form that MarshalJSON writes.
 func (p *Path) UnmarshalJSON(data []byte) error {
 	var b []byte
 	err := json.Unmarshal(data, &b)

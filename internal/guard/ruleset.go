@@ -13,11 +13,11 @@ import (
 // ruleset decides whether an entry may be created. It is
 // immutable after newRuleset and touches no file system.
 type ruleset struct {
-	names   map[string]map[string]*forbidden // directory → folded name → guard
-	all     map[string]*forbidden            // directory → guard of every name
+	names   map[string]map[string]*forbidden // directory → folded name → rule
+	all     map[string]*forbidden            // directory → rule for every name
 	above   map[string]bool                  // directories with a guarded name at any depth
-	fixed   map[string]bool                  // directories that protected paths lie in, at any depth
-	mounted map[string]bool                  // paths that the sandbox mounts on
+	fixed   map[string]bool                  // directories that contain a protected path, at any depth
+	mounted map[string]bool                  // mount points of the sandbox
 	noRepos []string
 	nested  *nested.Names
 	mounts  []mount
@@ -26,7 +26,7 @@ type ruleset struct {
 	private []string // with a slash at the end
 }
 
-// forbidden is a [Name], and mount a [Mount].
+// forbidden is a compiled [Name], and mount a compiled [Mount].
 type forbidden struct {
 	dir, name string
 	except    []string
@@ -40,7 +40,7 @@ type mount struct {
 func newRuleset(rules Rules) *ruleset {
 	r := &ruleset{
 		names: map[string]map[string]*forbidden{}, all: map[string]*forbidden{},
-		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), nested: rules.Nested.compile(),
+		fixed: map[string]bool{}, noRepos: pathStrings(rules.NoRepos), nested: rules.Nested.compile(),
 		mounted: map[string]bool{}, above: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
 	}
 	for _, s := range rules.Sockets {
@@ -50,7 +50,7 @@ func newRuleset(rules Rules) *ruleset {
 		r.private = append(r.private, string(p)+"/")
 	}
 	for _, n := range rules.Names {
-		g := &forbidden{string(n.Dir), string(n.Name), plain(n.Except)}
+		g := &forbidden{string(n.Dir), string(n.Name), pathStrings(n.Except)}
 		for dir := g.dir; !r.above[dir]; dir = filepath.Dir(dir) {
 			r.above[dir] = true
 		}
@@ -67,7 +67,7 @@ func newRuleset(rules Rules) *ruleset {
 		for dir := filepath.Dir(string(open)); !r.above[dir]; dir = filepath.Dir(dir) {
 			r.above[dir] = true
 		}
-		r.fix(string(open)) // with the directory, the name would move to where it is forbidden
+		r.fix(string(open)) // if the directory moved, the rule for its old path would no longer cover it
 	}
 	for _, m := range rules.Mounts {
 		path := string(m.Path)
@@ -80,23 +80,24 @@ func newRuleset(rules Rules) *ruleset {
 	return r
 }
 
-// fix keeps the directories above path in their places.
+// fix forbids to move the directories above path.
 func (r *ruleset) fix(path string) {
 	for dir := filepath.Dir(path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
 		r.fixed[dir] = true
 	}
 }
 
-// nestedRefused reports whether programs of the host would obey a new entry of this path.
+// nestedRefused reports whether programs of the host would obey a new entry at this path,
+// so that the guard refuses it.
 func (r *ruleset) nestedRefused(path string) bool {
 	return r.nested.Forbids(path) != "" && r.access(filepath.Dir(path)) == ReadWrite
 }
 
-// access returns the permitted use of path.
+// access returns the permitted access to path.
 func (r *ruleset) access(path string) Access {
 	access, at := r.rest, -1
 	for i := range r.mounts {
-		if m := &r.mounts[i]; len(m.path) > at && within(path, m.path) {
+		if m := &r.mounts[i]; len(m.path) > at && isWithin(path, m.path) {
 			access, at = m.access, len(m.path)
 		}
 	}
@@ -106,15 +107,15 @@ func (r *ruleset) access(path string) Access {
 // readOnly reports whether a mount makes path read-only, or hides it.
 func (r *ruleset) readOnly(path string) bool {
 	access := r.access(path)
-	return (access == ReadOnly || access == Exclude) && !belowAny(path, uninteresting)
+	return (access == ReadOnly || access == Exclude) && !isBelowAny(path, uninteresting)
 }
 
-// within reports whether path is root or lies below it.
-func within(path, root string) bool {
+// isWithin reports whether path is root or lies below it.
+func isWithin(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'
 }
 
-// ownSocket reports whether the socket at path is the sandbox's own.
+// ownSocket reports whether the socket at path belongs to the sandbox.
 func (r *ruleset) ownSocket(path string) bool {
 	for _, private := range r.private {
 		if len(path) > len(private) && path[:len(private)] == private {
@@ -141,8 +142,8 @@ func (r *ruleset) guarded(dir, name string) *forbidden {
 	return g
 }
 
-// anchored reports whether p contains protected paths, so that moving it would
-// free their names.
+// anchored reports whether p contains protected paths, which a move of p would leave
+// without protection.
 func (r *ruleset) anchored(p string) bool { return r.fixed[p] }
 
 // reposRefused reports whether no new repository may appear at p.

@@ -16,8 +16,8 @@ import (
 // the guarded names.
 const sweepAfter = 20 * time.Millisecond
 
-// stillAtWork bounds the time in which the kernel executes a call after the guard let it
-// proceed, on a busy machine.
+// stillAtWork bounds the time in which the kernel executes a call that the guard has let proceed, on a busy
+// machine.
 const stillAtWork = 2 * time.Second
 
 // sweeper checks whether guarded names exist in spite of the guard: a thread
@@ -26,22 +26,22 @@ const stillAtWork = 2 * time.Second
 // wait for the kernel's grace period, some 15 ms.
 type sweeper struct {
 	places []place
-	links  bool            // whether a guarded name exists already: a symbolic link
-	first  []place         // the places as commands see them
+	links  bool            // a guarded name existed at the start, as a symbolic link
+	first  []place         // the places at the paths that commands see
 	names  map[string]bool // their paths; nil: not made yet
-	denied map[string]bool // those of names that were refused in this run: commands choose how many others there are
-	since  time.Time       // names that appear from then on can be the sandbox's; zero: none can
-	last   time.Time       // when a call was last let through
-	looked time.Time       // when the names were last looked at
-	ever   bool            // whether any call was let through
+	denied map[string]bool // refused paths of this run that are in names; commands could choose any number of others
+	since  time.Time       // from this time on the sandbox can have created a name; zero: it cannot
+	last   time.Time       // time when a call last proceeded
+	looked time.Time       // time of the last check of the names
+	ever   bool            // a call has proceeded
 }
 
-// place is one guarded name that is free.
+// place is a guarded name without an entry.
 type place struct{ dir, name string }
 
 func newSweeper(names []Name) *sweeper {
 	s := &sweeper{denied: map[string]bool{}, places: make([]place, 0, len(names))}
-	dir, at := Path(""), -1 // most names follow others of their directory
+	dir, at := Path(""), -1 // names of the same directory follow each other
 	for _, n := range names {
 		if n.Name == "*" {
 			continue
@@ -61,7 +61,7 @@ func newSweeper(names []Name) *sweeper {
 	return s
 }
 
-// openDir returns a descriptor of a directory to look in; -1: there is none, or none that this process can search.
+// openDir returns a descriptor of the directory; -1: it does not exist, or this process cannot open it.
 func openDir(path string) int {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *sweeper) refused(path string) {
 	}
 }
 
-// touched records that a call was let through.
+// touched records that a call has proceeded.
 func (s *sweeper) touched() {
 	s.last, s.ever = time.Now(), true
 	if s.since.IsZero() {
@@ -91,7 +91,7 @@ func (s *sweeper) touched() {
 	}
 }
 
-// wait is the time-out for poll(2): milliseconds until the next look, or -1.
+// wait returns the time-out for poll(2): milliseconds until the next check, or -1.
 func (s *sweeper) wait() int {
 	if s.since.IsZero() {
 		return -1
@@ -102,7 +102,7 @@ func (s *sweeper) wait() int {
 // isDue reports whether the names must be checked now.
 func (s *sweeper) isDue() bool { return !s.since.IsZero() && time.Since(s.looked) >= sweepAfter }
 
-// look returns the guarded names that exist now and did not before.
+// look returns the guarded names that have appeared since the last check.
 func (s *sweeper) look() []Appearance {
 	if !s.ever {
 		return nil
@@ -114,7 +114,7 @@ func (s *sweeper) look() []Appearance {
 	}
 	var out []Appearance
 	var free []place
-	found := map[string]bool{} // several places can lie beyond one link
+	found := map[string]bool{} // several places can be reached through one link
 	for _, p := range s.places {
 		a, st, ok := p.find()
 		if ok && found[a.Path] {
@@ -125,13 +125,13 @@ func (s *sweeper) look() []Appearance {
 			free = append(free, p)
 			continue
 		}
-		a.Raced = s.denied[a.Path] || !since.IsZero() && !changed(st).Before(since.Add(-clockTick))
+		a.Raced = s.denied[a.Path] || !since.IsZero() && !changeTime(st).Before(since.Add(-clockTick))
 		if a.Raced {
-			// It is moved away now, and looked for again: it may be made once more
-			// before the sandbox is dead.
+			// The caller moves it away. Check the place again: a command may create the name once more before the
+			// sandbox is dead.
 			s.denied[a.Path] = true
 			free = append(free, p)
-		} else if a.Path != p.dir+"/"+p.name { // a link that the sandbox has not made: the place is still free
+		} else if a.Path != p.dir+"/"+p.name { // the sandbox has not created this link, and the place is still free
 			a.close()
 			free = append(free, p)
 			continue
@@ -143,12 +143,13 @@ func (s *sweeper) look() []Appearance {
 	return out
 }
 
-// Appearance is a guarded name that exists in spite of the guard, or a symbolic link that came onto the way to one.
+// Appearance is a guarded name that exists in spite of the guard, or a symbolic link that appeared on the path to
+// one.
 type Appearance struct {
 	Dir   int    // the directory that has the entry; open during the call only
 	Name  string // the entry's name there
 	Path  string // for messages: names can change meanwhile
-	Raced bool   // the sandbox can have created it; otherwise a process outside did
+	Raced bool   // the sandbox may have created it; otherwise a process outside has
 }
 
 func (a Appearance) close() { _ = unix.Close(a.Dir) }
@@ -156,7 +157,7 @@ func (a Appearance) close() { _ = unix.Close(a.Dir) }
 // MoveTo renames the entry to a name in another directory. It follows no link.
 func (a Appearance) MoveTo(dir int, name string) error {
 	err := unix.Renameat2(a.Dir, a.Name, dir, name, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // file systems such as NFS know no flags
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // file systems such as NFS support no flags
 		err = unix.Renameat(a.Dir, a.Name, dir, name)
 	}
 	return err
@@ -168,23 +169,23 @@ func (a Appearance) MoveAside() (string, error) {
 	return name, a.MoveTo(a.Dir, name)
 }
 
-// find returns the entry at a place, or else the first symbolic link on the way there. The way had none when the
-// rules were made, so it is never followed: it could lead to another file of the host.
+// find returns the entry at a place, or else the first symbolic link on the path to it. The path had no links
+// when the rules were made, so find does not follow one: it could point to another file of the host.
 func (p place) find() (a Appearance, st unix.Stat_t, ok bool) {
 	at, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return a, st, false
 	}
-	// The kernel's walk is one call, and nearly always enough.
+	// One call of openat2(2) is nearly always enough.
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if dir, err := unix.Openat2(at, p.dir, &how); err == nil {
 		_ = unix.Close(at)
-		return appearance(dir, p.name, p.dir+"/"+p.name)
+		return newAppearance(dir, p.name, p.dir+"/"+p.name)
 	} else if !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EAGAIN) {
 		_ = unix.Close(at)
 		return a, st, false
 	}
-	passed := 0 // bytes of p.dir, which is clean
+	passed := 0 // number of bytes of p.dir; the path is clean
 	for name := range strings.SplitSeq(strings.TrimPrefix(p.dir, "/"), "/") {
 		passed += len("/") + len(name)
 		next, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -193,7 +194,7 @@ func (p place) find() (a Appearance, st unix.Stat_t, ok bool) {
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			_ = unix.Close(next)
-			return appearance(at, name, p.dir[:passed])
+			return newAppearance(at, name, p.dir[:passed])
 		}
 		_ = unix.Close(at)
 		at = next
@@ -202,8 +203,8 @@ func (p place) find() (a Appearance, st unix.Stat_t, ok bool) {
 	return a, st, false
 }
 
-// appearance takes over dir.
-func appearance(dir int, name, path string) (a Appearance, st unix.Stat_t, ok bool) {
+// newAppearance takes over dir.
+func newAppearance(dir int, name, path string) (a Appearance, st unix.Stat_t, ok bool) {
 	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		_ = unix.Close(dir)
 		return a, st, false
@@ -214,5 +215,5 @@ func appearance(dir int, name, path string) (a Appearance, st unix.Stat_t, ok bo
 // clockTick is the resolution of the kernel's file times, at 100 ticks a second.
 const clockTick = 10 * time.Millisecond
 
-// changed returns the time of the last change of an entry's inode, also by a rename.
-func changed(st unix.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
+// changeTime returns the time of the last change of an entry's inode, also by a rename.
+func changeTime(st unix.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }

@@ -14,14 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// target is a thread inside the sandbox that waits for the guard's answer.
-// Everything read from it is hostile.
+// target is a thread inside the sandbox that waits for the guard's answer. All data that is read from it is hostile.
 type target struct {
 	tid     int
 	view    *view
 	threads *threads // nil: none is known
 	known   *thread  // of threads; nil: it is not one
-	cwd     string   // of known, when its call was received
+	cwd     string   // the working directory of known when its call arrived
 	own     int      // the directory of this process's descriptors in proc(5); 0: not opened
 }
 
@@ -33,7 +32,7 @@ func (t target) cString(addr uint64) (string, error) {
 	const page, most = 4096, 512 // most paths are shorter
 	buf := make([]byte, 0, 256)
 	for len(buf) < unix.PathMax {
-		// Never across a page: the next one may not be mapped.
+		// Do not read across a page boundary: the next page may not be mapped.
 		n := min(page-int(addr%page), most)
 		chunk := make([]byte, n)
 		got, err := t.read(addr, chunk)
@@ -49,8 +48,8 @@ func (t target) cString(addr uint64) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// reading is a target with the paths that were read from it. After the decision they are compared with
-// the target's memory.
+// reading is a target with the paths that were read from it. After the decision the guard compares them with the
+// target's memory.
 type reading struct {
 	target
 	addrs []uint64
@@ -94,12 +93,12 @@ type entry struct {
 	dir  int    // O_PATH descriptor of the directory; the holder closes it
 	path string // canonical path of the directory inside
 	name string // one component; empty when the path is "/" or ends in "." or ".."
-	tail string // "/" when slashes follow the name: it has to be a directory
-	proc bool   // the directory is one of proc(5)
+	tail string // "/" if slashes follow the name: the entry must be a directory
+	proc bool   // the directory belongs to proc(5)
 
-	looked bool // these are known:
+	looked bool // the next fields are valid:
 	exists bool
-	kind   uint32 // its S_IFMT
+	kind   uint32 // type bits of its mode (S_IFMT)
 }
 
 func (e entry) close() {
@@ -111,9 +110,8 @@ func (e entry) close() {
 // String is the entry's path inside.
 func (e entry) String() string { return filepath.Join(e.path, e.name) }
 
-// entry resolves the directory part of path, relative to dirfd, with the
-// target's root and the target's idea of /proc/self. The last component is not
-// followed.
+// entry resolves the directory part of path, relative to dirfd, with the target's root and the target's /proc/self. It
+// does not follow the last component.
 func (t target) entry(dirfd int, path string) (entry, error) {
 	if path == "" {
 		return entry{dir: -1}, unix.ENOENT
@@ -146,8 +144,9 @@ func (t target) directory(dirfd int) (string, error) {
 	return path, errnoOf(err)
 }
 
-// followMagic opens what the link name in the proc directory at, which is the target's own, jumps to. In proc, descriptors
-// of a process that is not dumpable, as the supervisor, belong to root (proc_pid_fd(5)), so a guard without privileges takes a copy.
+// followMagic opens the object to which the magic link name in the proc directory at leads; the directory belongs to
+// the target. In proc(5), descriptors of a process that is not dumpable, such as the supervisor, belong to root
+// (proc_pid_fd(5)), so a guard without privileges copies the descriptor.
 func (t target) followMagic(at int, name string) (int, error) {
 	followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if !errors.Is(err, unix.EACCES) {
@@ -166,7 +165,7 @@ func (t target) followMagic(at int, name string) (int, error) {
 	return followed, errnoOf(err)
 }
 
-// entryIn is entry for an absolute path.
+// entryIn is like entry, for an absolute path.
 func (t target) entryIn(path string) (entry, error) {
 	trimmed := strings.TrimRight(path, "/")
 	slash := strings.LastIndexByte(trimmed, '/')
@@ -215,12 +214,12 @@ func (e *entry) look() {
 	e.looked, e.kind = true, st.Mode&unix.S_IFMT
 }
 
-// component returns the last component as the kernel is to see it.
+// component returns the last component for the kernel, with the slash that follows it.
 func (e entry) component() string { return e.name + e.tail }
 
-// openDir opens a directory by its path below root. The kernel's own walk comes
-// first; it cannot follow magic links, nor ".." for certain while anything on the machine is renamed or mounted (EAGAIN), so
-// walk follows the path when the kernel fails. It follows /proc/self to this process, so walk follows what leads into proc, too.
+// openDir opens a directory by its path below root. It first calls openat2(2), and if that fails, walk. The kernel call
+// does not follow magic links, and it fails with EAGAIN for ".." while any file on the machine is renamed or mounted.
+// It would follow /proc/self to this process, so walk also handles all paths that lead into proc(5).
 func (t target) openDir(root int, dir string) (fd int, proc bool, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
@@ -288,7 +287,7 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 		next, err := dup(at)
 		return next, ids[name], err
 	}
-	if name == ".." && same(root, at) {
+	if name == ".." && isSameFile(root, at) {
 		next, err := dup(at)
 		return next, "", err
 	}
@@ -307,7 +306,7 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 	defer unix.Close(next)
 	if proc && isMagic(name, at) {
 		if owner, err := t.ownsProc(at, name); err != nil || owner == otherProcess {
-			return -1, "", unix.EACCES // the guard may look where the target may not
+			return -1, "", unix.EACCES // the guard may search directories that the target may not
 		}
 		followed, err := t.followMagic(at, name)
 		return followed, "", err
@@ -324,8 +323,7 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 	return next2, text, err
 }
 
-// namespaced maps "self" and "thread-self" to the target's ids in the sandbox's
-// own pid namespace.
+// namespaced maps "self" and "thread-self" to the target's IDs in the sandbox's own PID namespace.
 func (t target) namespaced() (map[string]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
 	if err != nil {
@@ -348,10 +346,10 @@ func (t target) namespaced() (map[string]string, error) {
 	return map[string]string{"self": tgid, "thread-self": tgid + "/task/" + tid}, nil
 }
 
-// rootLink stands for the target's root directory in proc.
+// rootLink returns the link to the target's root directory in proc.
 const rootLink = -1 << 30
 
-// proc is the link in /proc that leads to one of the target's descriptors.
+// proc returns the link in /proc to one of the target's descriptors.
 func (t target) proc(fd int) string {
 	id := strconv.Itoa(t.tid)
 	switch fd {
@@ -368,8 +366,8 @@ func isProc(fd int) bool {
 	return unix.Fstatfs(fd, &st) == nil && st.Type == unix.PROC_SUPER_MAGIC
 }
 
-// isMagic reports whether the link name in the proc directory dir jumps to an
-// object rather than to its text (proc(5)).
+// isMagic reports whether name in the proc directory dir is a magic link, which leads to an object and not to its text
+// (proc(5)).
 func isMagic(name string, dir int) bool {
 	switch name {
 	case "cwd", "root", "exe":
@@ -386,7 +384,7 @@ func isMagic(name string, dir int) bool {
 	return false
 }
 
-func same(a, b int) bool {
+func isSameFile(a, b int) bool {
 	var x, y unix.Stat_t
 	return unix.Fstat(a, &x) == nil && unix.Fstat(b, &y) == nil && x.Dev == y.Dev && x.Ino == y.Ino
 }
@@ -397,7 +395,7 @@ func dup(fd int) (int, error) {
 }
 
 func readlinkat(dir int, name string) (string, error) {
-	var short [256]byte // most are
+	var short [256]byte // most links fit
 	buf := short[:]
 	n, err := unix.Readlinkat(dir, name, buf)
 	if err == nil && n == len(buf) {
@@ -410,7 +408,7 @@ func readlinkat(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// errnoOf keeps the number of a system call's error, for the target.
+// errnoOf returns the number of a system call's error, for the target.
 func errnoOf(err error) error {
 	if err == nil {
 		return nil

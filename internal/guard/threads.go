@@ -10,36 +10,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threads are the threads of commands whose credentials can never change, so that the guard reads them once. Such a
-// thread has no capability, and all its user IDs are the same, and so are its group IDs; no program that it executes
-// gets more, and the filter refuses it a user namespace (credentials(7), capabilities(7), prctl(2)). Only its umask
-// can change, with umask(2), which is reported. It is for use by Serve alone.
+// threads are threads of commands whose credentials can never change, so that the guard reads them only once. Such a
+// thread has no capabilities, its user IDs are all the same, and so are its group IDs. Programs that it executes get no
+// more rights, and the seccomp program refuses user namespaces (credentials(7), capabilities(7), prctl(2)). Only its
+// umask can change, with umask(2), which the kernel reports to the guard. Only Serve uses it.
 type threads struct {
 	known  []*thread
-	calls  uint64 // of credentials, which find the thread that was used last
+	calls  uint64 // number of calls of credentials, to find the least recently used thread
 	umasks umasks
-	never  bool // commands can make user namespaces, and get capabilities in them
-	roots  bool // no command can change its root directory
+	never  bool // remember no thread: commands can make user namespaces, and get capabilities in them
+	roots  bool // remember the root directories: no command can change its own
 }
 
-// thread is one of threads.
+// thread is a thread with known credentials.
 type thread struct {
 	tid    int
-	dir    int // its directory in proc(5), which never becomes that of another thread with the same number
+	dir    int // its open directory in proc(5), which never becomes that of another thread with the same ID
 	root   int // its root directory; -1: not opened
 	c      credentials
-	umasks uint64 // the calls of umask(2) before that of c was read; unread: it is to be read again
+	umasks uint64 // the number of calls of umask(2) when c.umask was read; unread: read it again
 	used   uint64
 }
 
 const (
-	// maxThreads bounds the threads, each of which takes two descriptors: commands decide how many there are.
+	// maxThreads bounds the threads, because commands can start any number and each takes two descriptors.
 	maxThreads = 32
 	unread     = ^uint64(0)
 )
 
-// credentials returns those of a target. It also sets what the target's thread is known by. Before it looks at a thread for the
-// first time it calls restore, since the guard may still have the rights of another command.
+// credentials returns the credentials of a target. It also sets the target's field known. It calls restore before it
+// reads a thread for the first time, because the guard may still have the rights of another command.
 func (s *threads) credentials(t *target, status *statusFile, restore func()) (credentials, error) {
 	s.calls++
 	k := s.find(t)
@@ -61,7 +61,7 @@ func (s *threads) credentials(t *target, status *statusFile, restore func()) (cr
 	return k.c, nil
 }
 
-// find finds the thread of a target, unless another one has its number by now.
+// find returns the known thread of a target, unless another thread has its ID now.
 func (s *threads) find(t *target) *thread {
 	for i, k := range s.known {
 		if k.tid != t.tid {
@@ -130,7 +130,7 @@ func (s *threads) forget(t *target) {
 	t.known, t.cwd = nil, ""
 }
 
-// readUmask reads the umask of a thread, and remembers it if no other thread is about to change it.
+// readUmask reads the umask of a thread, and stores it if no call of umask(2) is in progress.
 func (s *threads) readUmask(k *thread) error {
 	settled := s.umasks.areSettled()
 	var buf [8 << 10]byte
@@ -149,7 +149,7 @@ func (s *threads) readUmask(k *thread) error {
 	return nil
 }
 
-// openRoot opens the root directory of a target, and returns whether the caller is to close it.
+// openRoot opens the root directory of a target, and returns whether the caller must close it.
 func (s *threads) openRoot(t target) (root int, closes bool, err error) {
 	k := t.known
 	if k != nil && k.root >= 0 {
@@ -220,12 +220,12 @@ func areSettled(status []byte) bool {
 	return met == conditions
 }
 
-// umasks are the calls of umask(2). The kernel executes them, after the guard has let them go on: until then what a
-// thread that shares the umask has is not what it will have.
+// umasks are the calls of umask(2). The kernel executes them after the guard has let them proceed. Until then the umask
+// of the threads that share it is about to change.
 type umasks struct {
 	calls   uint64
-	pending []umaskCall // that the kernel may not have executed yet
-	lost    bool        // there were too many
+	pending []umaskCall // calls that the kernel may not have executed yet
+	lost    bool        // there were too many calls
 }
 
 type umaskCall struct {
@@ -233,20 +233,20 @@ type umaskCall struct {
 	mask uint32
 }
 
-// maxUmasks bounds the calls of umask(2) at once: commands decide how many there are.
+// maxUmasks bounds the concurrent calls of umask(2), because commands can make any number.
 const maxUmasks = 32
 
 // report records that a thread calls umask(2).
 func (u *umasks) report(tid int, mask uint32) {
 	u.calls++
 	if len(u.pending) >= maxUmasks {
-		u.lost = true // nothing is remembered from now on
+		u.lost = true // umasks are not stored from now on
 		return
 	}
 	u.pending = append(u.pending, umaskCall{tid, mask & 0o777})
 }
 
-// returned records that a thread makes another call: what it has called before is over.
+// returned records that a thread makes another call, so that its call of umask(2) is over.
 func (u *umasks) returned(tid int) {
 	for i, p := range u.pending {
 		if p.tid == tid {
@@ -256,8 +256,8 @@ func (u *umasks) returned(tid int) {
 	}
 }
 
-// areSettled reports whether the kernel has executed all calls. A thread that is gone will execute none. Of one call alone the
-// umask tells, too; of several, each could still replace what another one has set.
+// areSettled reports whether the kernel has executed all calls. A thread that is gone executes none. A single call is
+// over if the umask has its value; of several calls, each could still replace the value of another one.
 func (u *umasks) areSettled() bool {
 	alone := len(u.pending) == 1
 	left := u.pending[:0]

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// testThread is a thread that changes its credentials, as one of a command does.
+// testThread is a thread that changes its credentials, as a command's thread does.
 type testThread struct {
 	tid   int
 	calls chan func() error
@@ -23,7 +23,7 @@ func newTestThread(t *testing.T) *testThread {
 	t.Helper()
 	thread := &testThread{calls: make(chan func() error), done: make(chan error)}
 	begun := make(chan int)
-	onOwnThread(func() {
+	startOnOwnThread(func() {
 		begun <- unix.Gettid()
 		for call := range thread.calls {
 			thread.done <- call()
@@ -40,7 +40,7 @@ func (w *testThread) do(t *testing.T, call func() error) {
 	must(t, <-w.done)
 }
 
-// settle takes the thread's capabilities, and forbids it to get others.
+// settle removes the thread's capabilities, and forbids it to get others.
 func (w *testThread) settle(t *testing.T) {
 	t.Helper()
 	w.do(t, func() error {
@@ -58,7 +58,7 @@ func dropCapabilities() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &make([]unix.CapUserData, 2)[0])
 }
 
-// look returns the credentials of a thread, and whether they are remembered.
+// look returns the credentials of a thread, and whether they are stored.
 func look(t *testing.T, s *threads, w *testThread) (credentials, bool) {
 	t.Helper()
 	var status statusFile
@@ -224,7 +224,7 @@ func Test_An_Umask_Is_Remembered_Once_No_Call_Can_Change_It(t *testing.T) {
 	check(own, 0o27, true)
 	check(shared, 0o77, true)
 
-	// Of two calls at once, neither is over because the umask is what it sets.
+	// Of two concurrent calls, neither is over just because the umask has its value.
 	s.umasks.report(other.tid, 0o2)
 	s.umasks.report(shared.tid, 0o7)
 	set(shared, 0o7)
@@ -233,7 +233,7 @@ func Test_An_Umask_Is_Remembered_Once_No_Call_Can_Change_It(t *testing.T) {
 	set(other, 0o2)
 	check(shared, 0o2, true)
 
-	// A thread that makes another call has none under way.
+	// A thread that makes another call has no call of umask(2) in progress.
 	s.umasks.report(other.tid, 0o77)
 	check(shared, 0o2, false)
 	s.umasks.returned(other.tid)

@@ -15,11 +15,10 @@ const (
 	ioprioGroup   = 2
 )
 
-// tunes reports whether a call changes the limits or the scheduling of a process, and whether that is the guard's
-// own, by a
-// user that both share: then the guard could be stopped, slowed or left without descriptors. The kernel executes
-// what is
-// allowed. It reads no memory, so no thread can change what the guard has seen.
+// tunes reports whether a call changes the limits or the scheduling of a process (tuning), and whether this is
+// the guard's process (own). The guard and the commands may share a user, and such a call could stop the guard,
+// slow it down or leave it without descriptors. The kernel executes all other calls. Their arguments are not in
+// memory, so no thread can change them after the check.
 func (g *Guard) tunes(n notification) (tuning, own bool) {
 	first, second := int(int32(n.args[0])), int(int32(n.args[1]))
 	const newLimit = 2
@@ -36,8 +35,8 @@ func (g *Guard) tunes(n notification) (tuning, own bool) {
 	return false, false
 }
 
-// isOwnSet reports whether a process, a group of processes, or else all processes of a user include this one, for a
-// caller.
+// isOwnSet reports whether the ID of a process, a process group or else a user includes this process. The ID 0
+// stands for that of the caller.
 func isOwnSet(caller, id int, process, group bool) bool {
 	switch {
 	case process:

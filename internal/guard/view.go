@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// view is what the sandbox's own mounts show. A command with a user namespace can mount for itself, or take a descriptor from
-// one that has: then a path leads it elsewhere than the rules mean. A nil view means that commands cannot mount.
+// view compares a command's files with the sandbox's own mounts. A command with a user namespace can make its own
+// mounts, or get a descriptor from a command that has. Then its paths lead to other files than those in the rules. A
+// nil view means that commands cannot mount.
 type view struct {
-	open   func() error // opens it once; not before the sandbox stands
+	open   func() error // opens it once; not before the sandbox is complete
 	root   int
-	shared map[uint64]bool // devices of the mounts that are not the sandbox's own
+	shared map[uint64]bool // devices of the mounts that do not belong to the sandbox
 }
 
-// newView returns the view of the process that first names, for rules about its paths.
+// newView returns the view of the process whose PID first returns, for rules about its paths.
 func newView(first func() int, rules *ruleset) *view {
 	v := &view{root: -1}
 	v.open = sync.OnceValue(func() (err error) {
@@ -55,7 +56,7 @@ func sharedDevices(data []byte, rules *ruleset) map[uint64]bool {
 	return shared
 }
 
-// has reports whether path leads to the file of fd in the view.
+// has reports whether path refers to the file of fd in the view.
 func (v *view) has(fd int, path string) bool {
 	if v == nil {
 		return true
@@ -71,11 +72,12 @@ func (v *view) has(fd int, path string) bool {
 		return false
 	}
 	defer unix.Close(there)
-	return same(fd, there)
+	return isSameFile(fd, there)
 }
 
-// permits reports whether entries may be made in the directory fd, which has that path for a command: the rules know it, or
-// it lies in memory that only the sandbox has. Other file systems can store what they have in a directory of the host.
+// permits reports whether a command may make entries in the directory fd, which has that path for the command. It may
+// if the path refers to the same directory in the view, so that the rules apply, or if the directory lies on a memory
+// file system that only the sandbox has. Other file systems could store their content in a directory of the host.
 func (v *view) permits(fd int, path string) bool {
 	if v.has(fd, path) {
 		return true

@@ -4,22 +4,21 @@ package guard
 
 import "sync"
 
-// Watch finds guarded names that come into being, as the host sees them. A guard inside a container is a process of the
-// container's user; this look depends on nothing inside. It follows no link. It is safe for concurrent use.
+// Watch finds guarded names that appear on the host. A guard inside a container is a process of the container's user; a
+// Watch depends on no process inside. It follows no links. It is safe for concurrent use.
 type Watch struct {
 	mu     sync.Mutex
 	places []place
 	seen   map[string]bool
 }
 
-// NewWatch looks for names, whose directories are those of the host, that do not exist now.
+// NewWatch returns a Watch for those of names that do not exist now. Their directories are paths of the host.
 func NewWatch(names []Name) *Watch {
 	return &Watch{places: newSweeper(names).places, seen: map[string]bool{}}
 }
 
-// Look returns the paths that exist now and did not, each once: guarded names, and links that came onto the way to
-// one. Who made
-// them is not known.
+// Look returns the paths that have appeared, each once: guarded names, and links on the path to one. It does not know
+// which process made them.
 func (w *Watch) Look() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,7 +2,7 @@
 
 package guard
 
-// Watch finds nothing: only Linux opens a path without following links.
+// Watch finds no names: only Linux can open a path without following links.
 type Watch struct{}
 
 // NewWatch returns a Watch.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func Test_A_Watch_Finds_What_Comes_Into_Being(t *testing.T) {
+func Test_A_Watch_Finds_New_Names(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

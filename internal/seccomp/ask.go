@@ -7,19 +7,21 @@ import "golang.org/x/sys/unix"
 // AskOptions chooses the calls that are reported besides new names and connections.
 type AskOptions struct {
 	Removals bool // also unlink, unlinkat and rmdir
-	Binds    bool // also bind, which makes the name of a Unix socket, and getsockname and getpeername, which return it
-	Writes   bool // also opens for writing of what exists
+	Binds    bool // also bind, which creates the file of a Unix socket, and getsockname and getpeername, which return its path
+	Writes   bool // also opens of existing files for writing
 	Reads    bool // also all other opens
-	Tuning   bool // also changes of limits and scheduling, but for those of the caller by the ID 0
+	Tuning   bool // also changes of limits and scheduling, except those of the caller by the ID 0
+	// Refused are the options of Deny with Reported, which leave calls to this program; nil: none are left.
+	Refused *DenyOptions
 }
 
-// tuning reports calls that name a process, whose ID may be that of any thread.
+// tuning returns rules that report calls with the ID of a process; the ID may be that of any thread.
 func tuning() []callRule {
 	first := func(p *bpfProgram) {
 		p.load(argLow(0))
 		p.equal(0, toAllow, toAsk)
 	}
-	kind := func(process uint32) func(*bpfProgram) { // the first argument says what kind of ID the second one is
+	kind := func(process uint32) func(*bpfProgram) { // the first argument is the kind of the ID in the second one
 		return func(p *bpfProgram) {
 			p.load(argLow(0))
 			p.equal(process, "", toAsk)
@@ -35,18 +37,16 @@ func tuning() []callRule {
 	}
 }
 
-// Ask makes the program that reports to the guard each call
-// that may create, move or (if asked) remove or open a directory entry, and connect. It
-// lets everything else through, calls of other architectures too: [Deny]
-// ends those. arch is "amd64" or "arm64".
+// Ask makes the program that reports to the guard each call that may create, move or (if asked) remove or
+// open a directory entry, and connect. It allows all other calls, also those of other architectures,
+// which [Deny] kills. arch is "amd64" or "arm64".
 //
 // It also reports umask, whose argument is a number: the guard needs to know when a umask changes. And it
-// reports execve, which the guard always lets through. When the guard's process is
-// dead, the kernel fails execve, and no new program runs: without that, a bubblewrap
-// between two of its own steps would start the command unguarded. Calls from the first 4 GiB
-// are not reported: bubblewrap lies above, as all position-independent programs do, and the
-// guard's own fork, a statically linked program, lies there. The fork holds the listener open
-// itself and would wait for an answer for ever.
+// reports execve, which the guard always lets through. When the guard's process is dead, the kernel fails
+// execve, and no new program runs: without that, a bubblewrap between two of its own steps would start
+// the command unguarded. It does not report calls from code in the first 4 GiB. The guard's own fork, a
+// statically linked program, is loaded there; it holds the listener open itself and would wait for an
+// answer forever. Position-independent programs such as bubblewrap are loaded above.
 func Ask(arch string, o AskOptions) (Program, error) {
 	table, err := callTableOf(arch)
 	if err != nil {
@@ -85,6 +85,10 @@ func Ask(arch string, o AskOptions) (Program, error) {
 	}
 	if o.Tuning {
 		rules = append(rules, tuning()...)
+	}
+	if o.Refused != nil {
+		rules = append(rules, permittable(*o.Refused, toAsk)...)
+		rules = append(rules, callRule{calls: "socketpair", check: askDatagramPair})
 	}
 	return filterPlan{
 		table:   table,

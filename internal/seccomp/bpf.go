@@ -12,20 +12,21 @@ import (
 // (BPF_MAXINSNS).
 const maxProgram = 4096
 
-// bpfLabel names a place in a bpfProgram. The zero label is the next instruction.
+// bpfLabel names a position in a bpfProgram. The zero label means the next instruction.
 type bpfLabel string
 
-// bpfOp is one instruction whose jumps are still labels.
+// bpfOp is one instruction, with labels as the targets of its jumps.
 type bpfOp struct {
 	code uint16
 	k    uint32
 	yes  bpfLabel // of a conditional jump
 	no   bpfLabel
-	far  [2]bool // yes and no are reached through a jump of their own
+	far  [2]bool // the targets yes and no need a detour
 }
 
-// bpfProgram assembles a classic BPF program for seccomp: every jump goes
-// forward, and one that is too far for its 8 bits takes a detour.
+// bpfProgram assembles a classic BPF program for seccomp. All jumps go forward. A
+// conditional jump that is too far for its 8 bits goes through a detour, an unconditional
+// jump.
 type bpfProgram struct {
 	ops    []bpfOp
 	labels map[bpfLabel]int // index into ops of the instruction that follows
@@ -48,20 +49,20 @@ func (p *bpfProgram) load(offset uint32) { p.emit(bpfOp{code: bpfLoad, k: offset
 // mask keeps the accumulator's bits that are set in k.
 func (p *bpfProgram) mask(k uint32) { p.emit(bpfOp{code: bpfAnd, k: k}) }
 
-// reply ends the program with a SECCOMP_RET value.
+// reply returns a SECCOMP_RET value from the program.
 func (p *bpfProgram) reply(k uint32) { p.emit(bpfOp{code: bpfReply, k: k}) }
 
-// equal jumps by whether the accumulator is k.
+// equal jumps to yes if the accumulator is k, else to no.
 func (p *bpfProgram) equal(k uint32, yes, no bpfLabel) {
 	p.emit(bpfOp{code: bpfEqual, k: k, yes: yes, no: no})
 }
 
-// least jumps by whether the accumulator is k or more, unsigned.
+// least jumps to yes if the accumulator is at least k, unsigned, else to no.
 func (p *bpfProgram) least(k uint32, yes, no bpfLabel) {
 	p.emit(bpfOp{code: bpfLeast, k: k, yes: yes, no: no})
 }
 
-// bits jumps to yes when any bit of k is set in the accumulator, else to toAllow.
+// bits jumps to yes if any bit of k is set in the accumulator, else to toAllow.
 func (p *bpfProgram) bits(k uint32, yes bpfLabel) {
 	p.emit(bpfOp{code: bpfBits, k: k, yes: yes, no: toAllow})
 }
@@ -84,7 +85,7 @@ func (op bpfOp) isConditional() bool {
 	return op.code == bpfEqual || op.code == bpfLeast || op.code == bpfBits
 }
 
-// size is the number of instructions that op becomes.
+// size returns the number of instructions of the assembled op.
 func (op bpfOp) size() int {
 	n := 1
 	for _, far := range op.far {
@@ -95,8 +96,8 @@ func (op bpfOp) size() int {
 	return n
 }
 
-// assemble resolves the labels. It fails on a label that is missing, set twice
-// or behind its jump, and on a program that the kernel would refuse for its size.
+// assemble resolves the labels. It fails for a label that is missing, set twice or before
+// its jump, and for a program whose size the kernel would refuse.
 func (p *bpfProgram) assemble() (Program, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -119,7 +120,7 @@ func (p *bpfProgram) assemble() (Program, error) {
 			continue
 		}
 		yes, no := p.distances(i, at)
-		// The detours stand behind the jump: first that of yes, then that of no.
+		// The detours follow the jump: first that of yes, then that of no.
 		var detours []unix.SockFilter
 		f.Jt, detours = shortJump(op.far[0], yes, detours)
 		f.Jf, detours = shortJump(op.far[1], no, detours)
@@ -131,8 +132,8 @@ func (p *bpfProgram) assemble() (Program, error) {
 	return out, nil
 }
 
-// shortJump gives the 8-bit displacement of a jump over distance instructions,
-// or that of the detour which it appends.
+// shortJump returns the 8-bit displacement of a jump over distance instructions. If the
+// jump is far, it appends a detour and returns the displacement of the detour.
 func shortJump(far bool, distance int, detours []unix.SockFilter) (uint8, []unix.SockFilter) {
 	if !far {
 		return uint8(distance), detours
@@ -140,9 +141,8 @@ func shortJump(far bool, distance int, detours []unix.SockFilter) (uint8, []unix
 	return uint8(len(detours)), append(detours, unix.SockFilter{Code: bpfJump, K: uint32(distance)})
 }
 
-// layout finds the position of each instruction, and of the end. A jump that
-// turns out to be far makes room for a detour, which can only push others
-// further apart, so this ends.
+// layout computes the position of each instruction, and of the end. A far jump needs room
+// for a detour. This can only increase other distances, so the loop terminates.
 func (p *bpfProgram) layout() ([]int, error) {
 	for {
 		at := make([]int, len(p.ops)+1)
@@ -173,8 +173,8 @@ func (p *bpfProgram) layout() ([]int, error) {
 	}
 }
 
-// distances counts the instructions between the conditional jump ops[i] and its
-// two targets.
+// distances returns the numbers of instructions between the conditional jump ops[i] and
+// its two targets.
 func (p *bpfProgram) distances(i int, at []int) (yes, no int) {
 	to := func(l bpfLabel) int {
 		if l == "" {

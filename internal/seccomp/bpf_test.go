@@ -19,8 +19,8 @@ type seccompData struct {
 	args [6]uint64
 }
 
-// runBPF interprets program as the kernel does: nothing but the instructions
-// that seccomp allows, no jump outside, an end by a reply.
+// runBPF interprets program as the kernel does. It fails for instructions that seccomp
+// does not allow, for a jump out of the program, and for an end without a reply.
 func runBPF(program []unix.SockFilter, d seccompData) (uint32, error) {
 	var data [64]byte
 	binary.LittleEndian.PutUint32(data[dataCall:], d.nr)
@@ -64,7 +64,7 @@ func runBPF(program []unix.SockFilter, d seccompData) (uint32, error) {
 	return 0, fmt.Errorf("ran off the end of %d instructions", len(program))
 }
 
-// filterOf reads back what Bytes wrote.
+// filterOf decodes the result of Bytes.
 func filterOf(t *testing.T, b []byte) []unix.SockFilter {
 	t.Helper()
 	if len(b)%8 != 0 {

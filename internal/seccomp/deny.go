@@ -47,16 +47,16 @@ func denyReplies() map[bpfLabel]uint32 {
 func denyRules(o DenyOptions) []callRule {
 	eperm, enosys := reply(unix.EPERM), reply(unix.ENOSYS)
 	rules := []callRule{
-		// These would make sockets and files past the checks of this program and of the guard.
+		// These would make sockets and files without the checks of this program and of the guard.
 		{calls: "io_uring_setup io_uring_enter io_uring_register", to: enosys},
-		// Its flags are in memory, where another thread can change them after a check.
+		// The flags are in memory, where another thread could change them after a check.
 		{calls: "openat2", to: enosys},
 		// Keyrings belong to the user, not to a namespace.
 		{calls: "add_key request_key keyctl", to: eperm},
 		{calls: "pidfd_getfd kcmp", to: eperm},
 		{calls: "bpf perf_event_open userfaultfd", to: eperm},
 		{calls: "kexec_load kexec_file_load init_module finit_module delete_module", to: eperm},
-		// Opens files by inode number that no path leads to.
+		// Opens files by inode number, also those without a path.
 		{calls: "open_by_handle_at", to: eperm},
 		{calls: "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr", to: enosys},
 		{calls: "setns", to: eperm},
@@ -68,7 +68,7 @@ func denyRules(o DenyOptions) []callRule {
 		{calls: "ioctl", check: checkIoctl},
 		{calls: "fcntl", check: checkFcntl},
 		{calls: "socket", check: checkSocket(o)},
-		{calls: "socketpair", check: checkSocketpair},
+		{calls: "socketpair", check: checkSocketpair(o.Reported)},
 		{calls: "setrlimit", check: checkSetrlimit},
 		{calls: "prlimit64", check: checkPrlimit},
 		{calls: "open", check: checkOpenMode(1)},
@@ -76,8 +76,8 @@ func denyRules(o DenyOptions) []callRule {
 		{calls: "chmod fchmod creat mknod", check: checkMode(1)},
 		{calls: "fchmodat fchmodat2 mknodat", check: checkMode(2)},
 	}
-	if !o.Debuggers {
-		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: eperm})
+	if !o.Reported {
+		rules = append(rules, permittable(o, eperm)...)
 	}
 	if o.NoExec {
 		rules = append(rules, callRule{calls: "execve execveat", to: eperm})
@@ -92,12 +92,23 @@ func denyRules(o DenyOptions) []callRule {
 		rules = append(rules, callRule{calls: "prctl", check: checkDumpable})
 	}
 	if !o.Userns {
+		// The flags are in memory; the C libraries fall back to clone.
+		rules = append(rules, callRule{calls: "clone3", to: enosys})
+	}
+	return rules
+}
+
+// permittable returns the rules of the calls that a policy can permit. Calls that o does not permit go to refused.
+func permittable(o DenyOptions, refused bpfLabel) []callRule {
+	var rules []callRule
+	if !o.Debuggers {
+		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: refused})
+	}
+	if !o.Userns {
 		rules = append(rules,
-			callRule{calls: "mount umount2 pivot_root", to: eperm},
-			callRule{calls: "clone", check: checkFlags(namespaceFlags)},
-			callRule{calls: "unshare", check: checkFlags(namespaceFlags | unix.CLONE_NEWTIME)},
-			// Its flags are in memory; the C libraries fall back to clone.
-			callRule{calls: "clone3", to: enosys},
+			callRule{calls: "mount umount2 pivot_root", to: refused},
+			callRule{calls: "clone", check: checkFlags(namespaceFlags, refused)},
+			callRule{calls: "unshare", check: checkFlags(namespaceFlags|unix.CLONE_NEWTIME, refused)},
 		)
 	}
 	return rules

@@ -24,11 +24,11 @@ import (
 // testUser is the user that a test runs as.
 type testUser struct {
 	name string
-	cred *syscall.Credential // nil: ourselves
+	cred *syscall.Credential // nil: the user of the test process
 	args []string            // more arguments for bubblewrap
 }
 
-// testUsers is ourselves, and a plain user too when we are root.
+// testUsers returns the user of the test process, and a plain user as well if that is root.
 func testUsers() []testUser {
 	self := testUser{fmt.Sprintf("uid %d", os.Geteuid()), nil, nil}
 	if os.Geteuid() != 0 {
@@ -37,7 +37,7 @@ func testUsers() []testUser {
 	return []testUser{self, {"uid 1000", &syscall.Credential{Uid: 1000, Gid: 1000}, nil}}
 }
 
-// openDir is a temporary directory that other users can reach.
+// openDir returns a temporary directory that other users can access.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// attackBinary builds the program that tries what is refused.
+// attackBinary builds the program that tries the refused calls.
 func attackBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(openDir(t), "attack")
@@ -59,8 +59,8 @@ func attackBinary(t *testing.T) string {
 	return bin
 }
 
-// filtered runs argv in namespaces of its own, under program unless it is nil,
-// and returns its standard output and how it ended.
+// filtered runs argv in its own namespaces, under program unless it is nil, and returns its
+// standard output and its error.
 func filtered(t *testing.T, u testUser, program []byte, argv ...string) (string, error) {
 	t.Helper()
 	args := []string{
@@ -133,7 +133,7 @@ func Test_Kernel_Refuses_What_The_Program_Denies(t *testing.T) {
 				}
 			})
 		}
-		// Without the program these work here, so that their refusal above means something.
+		// Control: without the program these calls work here.
 		for _, name := range []string{"keyctl", "unix datagram", "unix datagram pair", "personality", "netlink netfilter", "set-user-ID", "core limit"} {
 			t.Run(u.name+" without the program: "+name, func(t *testing.T) {
 				if bare[name] != "ok" {
@@ -157,7 +157,7 @@ func attackResults(t *testing.T, u testUser, program []byte, bin string) map[str
 	return got
 }
 
-// i386Program is an ELF file that leaves with status 42 by i386's system call 1.
+// i386Program is an ELF file that exits with status 42 through i386's system call 1.
 func i386Program(t *testing.T) string {
 	t.Helper()
 	const base = 0x08048000
@@ -270,7 +270,7 @@ const s = http.createServer((q, r) => r.end("done")).listen(0, "127.0.0.1", () =
 func Test_Nested_Bubblewrap_Works_Only_When_Allowed(t *testing.T) {
 	nested := []string{"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--", "echo", "done"}
 	for _, u := range testUsers() {
-		// Root inside would need CAP_SETFCAP to map itself again (user_namespaces(7)).
+		// Root inside would need CAP_SETFCAP to map its own ID again (user_namespaces(7)).
 		u.args = []string{"--uid", "1000", "--gid", "1000"}
 		t.Run(u.name+" refused by default", func(t *testing.T) {
 			if out, err := filtered(t, u, nativeDeny(t, DenyOptions{}), nested...); err == nil {

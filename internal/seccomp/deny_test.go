@@ -3,6 +3,7 @@
 package seccomp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func denyFilter(t *testing.T, arch string, o DenyOptions) []unix.SockFilter {
 	return filterOf(t, p.Bytes())
 }
 
-// dataOf makes the call name with args, or false where arch has no such call.
+// dataOf returns the data of the call name with args; false: arch has no such call.
 func dataOf(t *testing.T, arch, name string, args ...uint64) (seccompData, bool) {
 	t.Helper()
 	table, err := callTableOf(arch)
@@ -62,7 +63,7 @@ func Test_The_Deny_Program_Judges_Calls_By_Number(t *testing.T) {
 		swapon swapoff reboot acct quotactl quotactl_fd syslog vhangup fanotify_init
 		sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime iopl ioperm
 		ptrace process_vm_readv process_vm_writev mount umount2 pivot_root`)
-	// With arguments of all zeros these two fail, the other checks pass.
+	// With zero arguments these two calls are refused; the other checks allow theirs.
 	set(retErrno(unix.EAFNOSUPPORT), "socket socketpair")
 
 	tests := []struct {
@@ -281,7 +282,7 @@ func Test_The_Deny_Program_Judges_Calls_By_Arguments(t *testing.T) {
 			t.Run(arch+" "+tt.name, func(t *testing.T) {
 				d, ok := dataOf(t, arch, tt.call, tt.args...)
 				if !ok {
-					return // this architecture has no such call, which the table test holds
+					return // this architecture has no such call, as the table test checks
 				}
 				d.ip = 1 << 46
 				if got, err := runBPF(denyFilter(t, arch, tt.o), d); err != nil || got != tt.want {
@@ -313,7 +314,7 @@ func Test_Guard_Program_Asks_About_New_Names(t *testing.T) {
 		{"by itself", AskOptions{}, ""},
 		{"with removals", AskOptions{Removals: true}, "unlink unlinkat rmdir"},
 		{"with binds", AskOptions{Binds: true}, "bind getsockname getpeername"},
-		{"with tuning", AskOptions{Tuning: true}, "ioprio_set"}, // of the kind 0, which none has
+		{"with tuning", AskOptions{Tuning: true}, "ioprio_set"}, // of the kind 0, which does not exist
 		{"with both", AskOptions{Removals: true, Binds: true}, "unlink unlinkat rmdir bind getsockname getpeername"},
 	}
 	for _, arch := range bothArchs {
@@ -383,11 +384,54 @@ func Test_Guard_Program_Reads_Open_Flags(t *testing.T) {
 	}
 }
 
+// Calls that Deny leaves to the other program are reported by it, and no call is allowed that Deny alone refuses.
+func Test_Both_Programs_Together_Allow_No_More_Than_Deny_Alone(t *testing.T) {
+	const datagram = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
+	arguments := [][6]uint64{
+		{}, {unix.CLONE_NEWUSER}, {unix.CLONE_NEWTIME}, {unix.CLONE_VM | unix.CLONE_NEWNET}, {unix.CLONE_VM},
+		{unix.AF_UNIX, datagram}, {unix.AF_UNIX, unix.SOCK_STREAM}, {unix.AF_UNIX, unix.SOCK_RAW}, {unix.AF_INET, datagram},
+	}
+	for _, arch := range bothArchs {
+		for _, o := range []DenyOptions{{}, {Userns: true}, {Debuggers: true}, {Userns: true, Debuggers: true}} {
+			t.Run(fmt.Sprintf("%s %+v", arch, o), func(t *testing.T) {
+				alone, audit := denyFilter(t, arch, o), mustTable(t, arch).audit
+				o.Reported = true
+				deny := denyFilter(t, arch, o)
+				ask, err := Ask(arch, AskOptions{Refused: &o})
+				if err != nil {
+					t.Fatal(err)
+				}
+				reported := 0
+				for nr := range uint32(1200) {
+					for _, args := range arguments {
+						d := seccompData{nr: nr, arch: audit, args: args}
+						want, err1 := runBPF(alone, d)
+						got, err2 := runBPF(deny, d)
+						asked, err3 := runBPF(ask, d)
+						if err := errors.Join(err1, err2, err3); err != nil {
+							t.Fatal(err)
+						}
+						if got == want {
+							continue
+						}
+						if reported++; got != retAllow || asked != unix.SECCOMP_RET_USER_NOTIF {
+							t.Errorf("call %d %v: %#x and %#x, alone %#x", nr, args, got, asked, want)
+						}
+					}
+				}
+				if reported == 0 {
+					t.Error("no call is left to the other program")
+				}
+			})
+		}
+	}
+}
+
 func Test_Programs_Stay_Small(t *testing.T) {
 	for _, arch := range bothArchs {
 		for _, o := range []DenyOptions{{}, {Userns: true, Debuggers: true}} {
 			t.Run(fmt.Sprintf("%s %+v", arch, o), func(t *testing.T) {
-				guard, err := Ask(arch, AskOptions{Removals: true, Binds: true})
+				guard, err := Ask(arch, AskOptions{Removals: true, Binds: true, Refused: &o})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,15 +4,15 @@ package seccomp
 
 import "golang.org/x/sys/unix"
 
-// setuidBit is S_ISUID and S_ISGID. A program left with one of them in the work
-// tree would give the rights of the user or the group to all other users of the
-// host, root's rights when agent-sandbox runs as root. New directories still inherit S_ISGID.
+// setuidBit is S_ISUID and S_ISGID. A program with one of these bits in the work tree would give the rights of the user
+// or the group to all other users of the host: root's rights if agent-sandbox runs as root. New directories still
+// inherit S_ISGID.
 const setuidBit = unix.S_ISUID | unix.S_ISGID
 
-// tmpfileBit is __O_TMPFILE, the part of O_TMPFILE that is not O_DIRECTORY.
+// tmpfileBit is __O_TMPFILE: O_TMPFILE without O_DIRECTORY.
 const tmpfileBit = 0x400000
 
-// refusedIoctls are compared by their low 32 bits, since the kernel drops the
+// refusedIoctls returns the refused requests. They are compared by their low 32 bits, because the kernel ignores the
 // others (CVE-2019-10063).
 func refusedIoctls() []uint32 {
 	return []uint32{
@@ -40,8 +40,8 @@ func checkFcntl(p *bpfProgram) {
 	p.equal(unix.F_SETLEASE, reply(unix.EACCES), toAllow)
 }
 
-// checkPersonality allows the bits that only change the result of uname(2). Other bits
-// weaken the program's own memory protection (READ_IMPLIES_EXEC, MMAP_PAGE_ZERO).
+// checkPersonality allows bits that only change the result of uname(2). Other bits weaken the program's own memory
+// protection (READ_IMPLIES_EXEC, MMAP_PAGE_ZERO).
 func checkPersonality(p *bpfProgram, debuggers bool) {
 	const (
 		linux32      = 0x8
@@ -57,7 +57,7 @@ func checkPersonality(p *bpfProgram, debuggers bool) {
 	p.oneOf(toAllow, reply(unix.EPERM), allowed...)
 }
 
-// checkDumpable makes PR_SET_DUMPABLE of 0 do nothing, but for programs in the first 4 GiB.
+// checkDumpable makes PR_SET_DUMPABLE of 0 succeed without an effect, except for programs in the first 4 GiB.
 func checkDumpable(p *bpfProgram) {
 	p.load(argLow(0))
 	p.equal(unix.PR_SET_DUMPABLE, "dumpable", toAllow)
@@ -71,10 +71,10 @@ func checkDumpable(p *bpfProgram) {
 
 // checkFlags refuses a first argument with any of flags. Flags above 32 bits do
 // not exist in clone(2), and unshare(2) refuses them.
-func checkFlags(flags uint32) func(*bpfProgram) {
+func checkFlags(flags uint32, refused bpfLabel) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		p.load(argLow(0))
-		p.bits(flags, reply(unix.EPERM))
+		p.bits(flags, refused)
 	}
 }
 
@@ -95,11 +95,11 @@ func checkSocket(o DenyOptions) func(*bpfProgram) {
 			checkInternet(p)
 		}
 		p.label("unix types")
-		checkUnixType(p)
+		checkUnixType(p, false)
 	}
 }
 
-// checkTCP reports TCP sockets to the guard and refuses all others.
+// checkTCP reports TCP sockets to the listening process and refuses all others.
 func checkTCP(p *bpfProgram) {
 	refused := reply(unix.EAFNOSUPPORT)
 	p.oneOf("stream", refused, unix.AF_INET, unix.AF_INET6)
@@ -112,8 +112,8 @@ func checkTCP(p *bpfProgram) {
 	p.oneOf(toAsk, refused, 0, unix.IPPROTO_TCP)
 }
 
-// checkTCPOption lets options of TCP, IP and IPv6 succeed without doing anything: a socket that is none of theirs has none,
-// and a program that turns Nagle's algorithm off may give up when it cannot.
+// checkTCPOption lets options of TCP, IP and IPv6 succeed without an effect: Unix sockets do not have them, and a
+// program that disables Nagle's algorithm may end on an error.
 func checkTCPOption(p *bpfProgram) {
 	p.load(argLow(1))
 	p.oneOf(reply(0), toAllow, unix.IPPROTO_TCP, unix.IPPROTO_IP, unix.IPPROTO_IPV6)
@@ -131,7 +131,7 @@ func checkInternet(p *bpfProgram) {
 
 	p.label("inet types")
 	p.load(argLow(1))
-	p.mask(0xf) // SOCK_NONBLOCK and SOCK_CLOEXEC stand above
+	p.mask(0xf) // SOCK_NONBLOCK and SOCK_CLOEXEC are higher bits
 	p.equal(unix.SOCK_STREAM, "inet protocols", "")
 	p.equal(unix.SOCK_DGRAM, "inet protocols", "")
 	p.equal(unix.SOCK_RAW, reply(unix.EPERM), reply(unix.ESOCKTNOSUPPORT))
@@ -143,30 +143,46 @@ func checkInternet(p *bpfProgram) {
 		unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6)
 }
 
-func checkSocketpair(p *bpfProgram) {
-	p.load(argLow(0))
-	p.equal(unix.AF_UNIX, "pair types", reply(unix.EAFNOSUPPORT))
-	p.label("pair types")
-	checkUnixType(p)
+// checkSocketpair refuses pairs of datagram sockets, or leaves them to the program of [Ask].
+func checkSocketpair(reported bool) func(*bpfProgram) {
+	return func(p *bpfProgram) {
+		p.load(argLow(0))
+		p.equal(unix.AF_UNIX, "pair types", reply(unix.EAFNOSUPPORT))
+		p.label("pair types")
+		checkUnixType(p, reported)
+	}
 }
 
-// checkUnixType refuses datagram sockets: they reach any path with sendto,
-// without the connect that the guard answers; one end of a pair does too.
-func checkUnixType(p *bpfProgram) {
+// askDatagramPair reports pairs of datagram sockets.
+func askDatagramPair(p *bpfProgram) {
+	p.load(argLow(0))
+	p.equal(unix.AF_UNIX, "unix pair", toAllow)
+	p.label("unix pair")
 	p.load(argLow(1))
 	p.mask(0xf)
+	p.equal(unix.SOCK_DGRAM, toAsk, toAllow)
+}
+
+// checkUnixType refuses datagram sockets: with sendto they can send to any path, without a connect that the guard
+// answers. So can the ends of a pair.
+func checkUnixType(p *bpfProgram, datagrams bool) {
+	p.load(argLow(1))
+	p.mask(0xf)
+	if datagrams {
+		p.equal(unix.SOCK_DGRAM, toAllow, "")
+	}
 	p.oneOf(toAllow, reply(unix.EACCES), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
 }
 
-// checkSetrlimit leaves RLIMIT_CORE at the 1 that the driver sets and reports
-// success: "ulimit -c 0" is common, and would enable the host's core handler again.
+// checkSetrlimit ignores changes of RLIMIT_CORE and reports success, so that it stays at the 1 that the driver sets:
+// "ulimit -c 0" is common, and would enable the host's core handler again.
 func checkSetrlimit(p *bpfProgram) {
 	p.load(argLow(0))
 	p.equal(unix.RLIMIT_CORE, reply(0), toAllow)
 }
 
-// checkPrlimit does the same for prlimit(2): reading is allowed, setting does
-// nothing, and both at once is refused because the old value could not be returned.
+// checkPrlimit does the same for prlimit(2): reading is allowed, setting has no effect, and both at once is refused
+// because the call could not return the old value.
 func checkPrlimit(p *bpfProgram) {
 	p.load(argLow(1))
 	p.equal(unix.RLIMIT_CORE, "core limit", toAllow)

@@ -14,8 +14,8 @@ import (
 // Program is a classic BPF program for seccomp(2).
 type Program []unix.SockFilter
 
-// Bytes is the program as an array of struct sock_filter, which is what
-// bubblewrap's --seccomp reads. Both architectures are little-endian.
+// Bytes returns the program as an array of struct sock_filter, the format of bubblewrap's
+// --seccomp. Both architectures are little-endian.
 func (p Program) Bytes() []byte {
 	b := make([]byte, 0, 8*len(p))
 	for _, f := range p {
@@ -38,16 +38,16 @@ func Parse(data []byte) (Program, error) {
 	return p, nil
 }
 
-// Install puts the program on the calling OS thread and on what it starts, for good. It
-// sets no_new_privs (prctl(2)).
+// Install installs the program permanently on the calling OS thread and on the processes that
+// it starts. It sets no_new_privs (prctl(2)).
 func (p Program) Install() error {
 	_, err := p.install(0)
 	return err
 }
 
-// InstallEverywhere is Install for all threads of this process.
+// InstallEverywhere is like Install, for all threads of this process.
 func (p Program) InstallEverywhere() error {
-	runtime.LockOSThread() // no_new_privs of this thread lets it speak for the others
+	runtime.LockOSThread() // no_new_privs of this thread is enough for all threads
 	defer runtime.UnlockOSThread()
 	thread, err := p.install(unix.SECCOMP_FILTER_FLAG_TSYNC)
 	if err == nil && thread != 0 {
@@ -56,17 +56,17 @@ func (p Program) InstallEverywhere() error {
 	return err
 }
 
-// InstallListener is Install for a program that reports calls, and returns the descriptor
-// on which it does. flags are those of seccomp(2) besides the one that asks for it.
+// InstallListener is like Install, for a program that reports calls. It returns the descriptor
+// of the reports. flags are additional flags of seccomp(2).
 func (p Program) InstallListener(flags uintptr) (int, error) {
 	return p.install(flags | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 }
 
-// InstallListenerEverywhere is InstallListener for all threads of this process.
+// InstallListenerEverywhere is like InstallListener, for all threads of this process.
 func (p Program) InstallListenerEverywhere(flags uintptr) (int, error) {
 	runtime.LockOSThread() // as in InstallEverywhere
 	defer runtime.UnlockOSThread()
-	const esrch = 1 << 4 // SECCOMP_FILTER_FLAG_TSYNC_ESRCH, Linux 5.7: with a listener, a thread gets an error
+	const esrch = 1 << 4 // SECCOMP_FILTER_FLAG_TSYNC_ESRCH, Linux 5.7: required together with a listener
 	return p.InstallListener(flags | unix.SECCOMP_FILTER_FLAG_TSYNC | esrch)
 }
 
@@ -83,5 +83,5 @@ func (p Program) install(flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// Allow makes a program that lets every call through, to find out whether one can be installed.
+// Allow makes a program that allows every call, to test whether a program can be installed.
 func Allow() Program { return Program{{Code: bpfReply, K: unix.SECCOMP_RET_ALLOW}} }

@@ -19,29 +19,29 @@ const (
 	dataArgs = 16
 )
 
-// argLow is the offset of the low word of argument n: all of it for the many
-// parameters that the kernel declares as int; the kernel ignores the bits above.
+// argLow returns the offset of the low word of argument n. For a parameter that the kernel
+// declares as int this is the whole value; the kernel ignores the bits above.
 func argLow(n int) uint32 { return uint32(dataArgs + 8*n) }
 
-// argHigh is the offset of the high word of argument n.
+// argHigh returns the offset of the high word of argument n.
 func argHigh(n int) uint32 { return argLow(n) + 4 }
 
-// callerHigh is the offset of the high word of the address that the call was made from.
+// callerHigh is the offset of the high word of the caller's instruction address.
 const callerHigh = 12
 
-// Places to which a check can jump; reply names the others.
+// Labels to which a check can jump; reply returns the others.
 const (
 	toAllow bpfLabel = "allow"
 	toAsk   bpfLabel = "notify"
 )
 
-// reply is the label of an ERRNO reply. Zero makes the call succeed without doing anything.
+// reply returns the label of an ERRNO reply. Zero makes the call succeed without an effect.
 func reply(errno unix.Errno) bpfLabel { return bpfLabel("errno " + strconv.Itoa(int(errno))) }
 
 // callRule decides about some system calls.
 type callRule struct {
 	calls string            // names, separated by spaces
-	to    bpfLabel          // where they go; empty: check decides
+	to    bpfLabel          // target of the jump; empty: check decides
 	check func(*bpfProgram) // looks at the arguments; every path ends in a jump
 }
 
@@ -50,11 +50,11 @@ type filterPlan struct {
 	table   callTable
 	rules   []callRule
 	foreign uint32   // reply to calls of another architecture
-	newer   bpfLabel // where calls go that are newer than newestCall
+	newer   bpfLabel // target for calls that are newer than newestCall
 	replies map[bpfLabel]uint32
 }
 
-// span maps the call numbers from start up to the next span to a place.
+// span maps the call numbers from start up to the next span to a label.
 type span struct {
 	start uint32
 	to    bpfLabel
@@ -154,7 +154,7 @@ func (f filterPlan) search(p *bpfProgram, spans []span) {
 	}
 }
 
-// oneOf ends with a jump to yes when the accumulator is one of values, else to no.
+// oneOf emits a jump to yes if the accumulator is one of values, else to no.
 func (p *bpfProgram) oneOf(yes, no bpfLabel, values ...uint32) {
 	for i, v := range values {
 		if i == len(values)-1 {

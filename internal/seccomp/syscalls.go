@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newestCall is the highest system call number that this table's author knew:
-// rseq_slice_yield, in the unified numbering that both architectures share
-// from 424 on.
+// newestCall is the highest system call number that this table covers: rseq_slice_yield,
+// in the unified numbering that both architectures share from 424 on.
 const newestCall = 471
 
 // callTable contains the system call numbers of one architecture.
@@ -19,8 +18,8 @@ type callTable struct {
 	column int    // in callNumbers
 }
 
-// callTableOf returns the table for a Go architecture name. Programs for either
-// architecture can be made on any, so nothing here depends on the build.
+// callTableOf returns the table for a Go architecture name. Programs for each
+// architecture can be made on any other, so the tables do not depend on the build.
 func callTableOf(arch string) (callTable, error) {
 	switch arch {
 	case "amd64":
@@ -31,8 +30,8 @@ func callTableOf(arch string) (callTable, error) {
 	return callTable{}, fmt.Errorf("no system call table for %q", arch)
 }
 
-// number returns the number of a call, and false when the architecture lacks it.
-// A name that is in no table is a fault of this package.
+// number returns the number of a call; false: the architecture does not have it. A name
+// without a table entry is a bug of this package.
 func (t callTable) number(name string) (nr uint32, ok bool, err error) {
 	row, known := callNumbers[name]
 	if !known {

@@ -25,7 +25,7 @@ func Check(ctx context.Context, bwrapPath string) (sandbox.Report, error) {
 	return diagnose(f), nil
 }
 
-// diagnose names for each thing that the driver needs what enforces it, or the layer that forbids it. It depends only on f.
+// diagnose returns a finding for each rule: the mechanism that enforces it, or the layer that forbids it. It depends only on f.
 func diagnose(f facts) sandbox.Report {
 	r := sandbox.Report{Backend: "bwrap", Version: f.version}
 	add := func(rule string, needed bool, v verdict) {
@@ -39,7 +39,7 @@ func diagnose(f facts) sandbox.Report {
 		add("private /proc", true, f.judgeProc(tried))
 	}
 	if tried, ok := f.tries[trySeccomp]; ok {
-		add("system call filter", true, judgeTry(tried, "seccomp, made for this architecture", "let the outer container allow seccomp(2) and prctl(2)"))
+		add("system call filter", true, verdictOfTry(tried, "seccomp, made for this architecture", "let the outer container allow seccomp(2) and prctl(2)"))
 	}
 	add("guard of missing names", true, f.judgeGuard())
 	add("second line behind the guard", false, f.judgeLandlock())
@@ -160,7 +160,7 @@ func (f facts) judgeProc(message string) verdict {
 	return impossible(message, "let the outer container mount proc")
 }
 
-func judgeTry(message, detail, fix string) verdict {
+func verdictOfTry(message, detail, fix string) verdict {
 	if message == "" {
 		return enforced(detail)
 	}

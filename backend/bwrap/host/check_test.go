@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// goodFacts are those of a plain user on a current Debian.
+// goodFacts returns the facts of a plain user on a current Debian.
 func goodFacts() facts {
 	return facts{
 		uid: 1000, release: "6.12.0-amd64", bwrap: "/usr/bin/bwrap", version: "0.11.0",
@@ -30,7 +30,7 @@ func goodFacts() facts {
 	}
 }
 
-// baseFails is what bubblewrap says when the namespaces fail; nothing else is tried then.
+// baseFails sets the message of a bubblewrap that cannot create the namespaces; nothing else is tried then.
 func baseFails(f *facts, message string) { f.tries = map[string]string{tryBase: message} }
 
 func Test_Diagnose_Names_The_Layer(t *testing.T) {
@@ -171,7 +171,7 @@ func Test_Diagnose_Accepts_Working_Hosts(t *testing.T) {
 			tt.change(&f)
 			r := diagnose(f)
 			for _, finding := range r.Findings {
-				// No host counts the files of a disk for bubblewrap.
+				// On no host does bubblewrap have a limit on the files of a disk.
 				counts := finding.Rule == "limits.disk" || finding.Rule == "limits.nodes"
 				if finding.State == sandbox.Impossible && !counts {
 					t.Errorf("got %+v", finding)
@@ -213,7 +213,7 @@ func Test_Check_Leaves_No_Filter_Behind(t *testing.T) {
 	if err := tryListen(); err != nil {
 		t.Fatal(err)
 	}
-	// A filter on a thread of ours would show in what that thread starts.
+	// A thread of this process with a filter would pass it to the processes that it starts.
 	for range 20 {
 		out, err := exec.CommandContext(t.Context(), "grep", "^Seccomp:", "/proc/self/status").Output()
 		if err != nil || strings.TrimSpace(string(out)) != "Seccomp:\t0" {
@@ -222,7 +222,7 @@ func Test_Check_Leaves_No_Filter_Behind(t *testing.T) {
 	}
 }
 
-// Test_Facts_Are_Read_Inside_A_Sandbox collects facts where a layer really refuses.
+// Test_Facts_Are_Read_Inside_A_Sandbox collects facts in a sandbox, where a layer really forbids namespaces.
 func Test_Facts_Are_Read_Inside_A_Sandbox(t *testing.T) {
 	if want := os.Getenv("SANDBOX_TEST_INSIDE"); want != "" {
 		rule, detail, _ := strings.Cut(want, ": ")

@@ -123,7 +123,7 @@ func (f *facts) readMounts(text string) {
 		if point == "/" {
 			f.chrooted = false
 		}
-		// Binfmt_misc is an ordinary mount of the host and hides nothing.
+		// Binfmt_misc is an ordinary mount of the host, which hides nothing.
 		if strings.HasPrefix(point, "/proc/") && point != "/proc/sys/fs/binfmt_misc" {
 			f.masked = append(f.masked, point)
 		}
@@ -223,7 +223,7 @@ func (f *facts) tryOnce(ctx context.Context, parts ...string) string {
 			files = append(files, file)
 		}
 	}
-	// Of bubblewrap itself it is certain that it exists.
+	// The only program that certainly exists inside is bubblewrap itself.
 	cmd := exec.CommandContext(ctx, f.bwrap, append(args, "--", f.bwrap, "--version")...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"LC_ALL=C"}, "/", files
 	var message bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// installFix says how to install bubblewrap.
+// installFix is the command that installs bubblewrap.
 const installFix = "sudo apt install bubblewrap (dnf, pacman, zypper and apk call it bubblewrap too)"
 
 // trustedDirs returns the directories in which the system installs programs. They come before PATH, also because AppArmor
@@ -34,7 +34,7 @@ func Find(path, forbid []string) (string, error) {
 		if err != nil {
 			continue
 		}
-		why := untrusted(name, real, forbid)
+		why := findDistrust(name, real, forbid)
 		if why == "" {
 			return real, nil
 		}
@@ -47,8 +47,8 @@ func Find(path, forbid []string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed").WithHint(installFix)
 }
 
-// untrusted returns why the program name, which resolves to real, must not run; "" if it may.
-func untrusted(name, real string, forbid []string) string {
+// findDistrust returns why the program name, which resolves to real, must not run; "" if it may.
+func findDistrust(name, real string, forbid []string) string {
 	for _, dir := range forbid {
 		resolved, err := filepath.EvalSymlinks(dir)
 		if err != nil {

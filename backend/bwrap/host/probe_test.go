@@ -57,7 +57,7 @@ func Test_Find_Rejects_Planted_Programs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := untrusted(tt.file, real, tt.forbid); got != tt.why {
+			if got := findDistrust(tt.file, real, tt.forbid); got != tt.why {
 				t.Errorf("got %q, want %q", got, tt.why)
 			}
 		})
@@ -83,7 +83,7 @@ func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 			if err := errors.Join(os.Chmod(file, tt.mode), os.Chmod(filepath.Dir(file), tt.dir)); err != nil {
 				t.Fatal(err)
 			}
-			got := untrusted(file, file, nil)
+			got := findDistrust(file, file, nil)
 			if (got == "") != (tt.why == "") || !strings.Contains(got, tt.why) {
 				t.Errorf("got %q, want %q", got, tt.why)
 			}
@@ -95,7 +95,7 @@ func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 		if err := os.Chown(file, 1000, 1000); err != nil {
 			t.Fatal(err)
 		}
-		if got := untrusted(file, file, nil); !strings.Contains(got, "belongs to user 1000") {
+		if got := findDistrust(file, file, nil); !strings.Contains(got, "belongs to user 1000") {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -105,7 +105,7 @@ func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 		if err := errors.Join(os.Chown(file, 0, 50), os.Chmod(file, 0o775)); err != nil {
 			t.Fatal(err)
 		}
-		if got := untrusted(file, file, nil); !strings.Contains(got, "group 50 can write") {
+		if got := findDistrust(file, file, nil); !strings.Contains(got, "group 50 can write") {
 			t.Errorf("got %q", got)
 		}
 	})

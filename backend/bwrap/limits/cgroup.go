@@ -131,8 +131,8 @@ func (c *cgroupDir) remove() error {
 			return err
 		}
 		if !again {
-			// It has no visible processes, but the kernel needs another moment, and version 1 has
-			// no event for it. The next run's sweep removes it.
+			// The cgroup has no visible processes, but the kernel needs another moment, and version 1 has no event for it. The next run's
+			// sweep removes the cgroup.
 			return nil
 		}
 	}
@@ -141,11 +141,11 @@ func (c *cgroupDir) remove() error {
 // drain kills the cgroup's processes and waits for their end. It reports whether there was anything to wait for.
 func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
 	if c.unified {
-		// All at once, so that no process escapes by forking. Kernels before 5.14 lack the file.
+		// Kill all at once, so that no process escapes by forking. Kernels before 5.14 lack the file.
 		_ = writeFile(c.dir, "cgroup.kill", "1")
 	}
 	waited := false
-	for _, word := range words(c.dir, "cgroup.procs") {
+	for _, word := range readWords(c.dir, "cgroup.procs") {
 		pid, err := strconv.Atoi(word)
 		if err != nil {
 			return false, fmt.Errorf("cgroup %s: process %q", c.dir, word)

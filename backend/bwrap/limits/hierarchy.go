@@ -145,7 +145,7 @@ func (h hierarchy) homes(want, must []string) []home {
 }
 
 func (h hierarchy) unifiedHome(dir string, want, must []string) home {
-	available, on := words(dir, "cgroup.controllers"), words(dir, "cgroup.subtree_control")
+	available, on := readWords(dir, "cgroup.controllers"), readWords(dir, "cgroup.subtree_control")
 	out := home{hierarchy: h, dir: dir}
 	for _, c := range want {
 		switch {
@@ -161,7 +161,7 @@ func (h hierarchy) unifiedHome(dir string, want, must []string) home {
 
 func canEnable(dir string) bool {
 	return isWritable(filepath.Join(dir, "cgroup.subtree_control")) &&
-		(isCgroupRoot(dir) || len(words(dir, "cgroup.procs")) == 0)
+		(isCgroupRoot(dir) || len(readWords(dir, "cgroup.procs")) == 0)
 }
 
 // isCgroupRoot reports whether dir is the root of all version 2 cgroups, the only one without a cgroup.type.
@@ -170,8 +170,8 @@ func isCgroupRoot(dir string) bool {
 	return os.IsNotExist(err)
 }
 
-// words returns the space-separated words of a file, none if it cannot be read.
-func words(dir, name string) []string {
+// readWords returns the space-separated words of a file, none if it cannot be read.
+func readWords(dir, name string) []string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return nil

@@ -60,7 +60,7 @@ func New(p policy.Limits) (*Limits, error) {
 		if reason == "" {
 			continue
 		}
-		return nil, unsupported(p, c, p.Required[c], reason)
+		return nil, unsupportedError(p, c, p.Required[c], reason)
 	}
 	return l, nil
 }
@@ -87,7 +87,7 @@ func Probe() (why map[string]string, cgroups []string) {
 
 // holdOptional holds a limit that only the defaults set if that costs nothing: the number of processes of a plain user.
 func (l *Limits) holdOptional(c string) {
-	why := "a default is not worth a cgroup"
+	why := "a cgroup is created only for limits that the policy sets"
 	if c == "pids" {
 		why = whyNoProcessLimit(os.Geteuid(), KernelRelease())
 	}
@@ -125,7 +125,7 @@ func (l *Limits) skip(c, reason string) {
 	l.skipped = append(l.skipped, "limits."+c+": "+reason)
 }
 
-func unsupported(p policy.Limits, c, source, reason string) error {
+func unsupportedError(p policy.Limits, c, source, reason string) error {
 	value := map[string]string{
 		"memory": p.Memory.String(), "pids": strconv.Itoa(p.Pids), "cpu": strconv.FormatFloat(p.CPU, 'g', -1, 64),
 	}[c]

@@ -123,7 +123,7 @@ func limitsOf(l sandbox.Limits, required ...string) policy.Limits {
 	return p
 }
 
-// needRoot: only root can write cgroups on a host that delegates none.
+// needRoot skips the test unless it runs as root: only root can write cgroups on a host that delegates none.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -168,7 +168,7 @@ func Test_Pids_Limit_Stops_A_Fork_Bomb_By_Rlimit(t *testing.T) {
 	}
 }
 
-// hog takes more and more memory; eat 32 MiB at a time.
+// hog allocates more and more memory, 32 MiB at a time.
 const hog = `import sys
 kept = []
 for i in range(64):
@@ -239,7 +239,7 @@ func Test_A_Limit_That_Cannot_Be_Enforced_Is_Refused_Or_Skipped(t *testing.T) {
 		if !strings.Contains(sandbox.HintOf(err), "systemd-run") {
 			t.Errorf("hint %q", sandbox.HintOf(err))
 		}
-		// Only the defaults ask.
+		// Only the defaults set the limit.
 		optional, err := New(limitsOf(l))
 		if err != nil || len(optional.skipped) != 1 || !strings.HasPrefix(optional.skipped[0], "limits."+name+": ") {
 			t.Errorf("%s: skipped %q, %v", name, optional.skipped, err)
@@ -293,7 +293,7 @@ func Test_Remove_Kills_Remaining_Processes(t *testing.T) {
 			if err := group.add(cmd.Process.Pid); err != nil {
 				t.Fatal(err)
 			}
-			// Somebody has to reap it, or it would stay a zombie.
+			// Reap the child, or it would stay a zombie.
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			if err := group.remove(); err != nil {
@@ -338,7 +338,8 @@ func groupFor(t *testing.T, version string, p policy.Limits) *cgroupDir {
 	return nil
 }
 
-// Test_Helper_Makes_A_Cgroup is the owner that TestSweep kills; by itself it does nothing.
+// Test_Helper_Makes_A_Cgroup is the process that Test_Sweep_Takes_The_Cgroups_Of_Killed_Owners_Only kills; by itself it does
+// nothing.
 func Test_Helper_Makes_A_Cgroup(t *testing.T) {
 	needRoot(t)
 	if os.Getenv("SANDBOX_TEST_OWNER") == "" {

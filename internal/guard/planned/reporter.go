@@ -14,14 +14,14 @@ import (
 // number of them, and each costs look-ups on the host.
 const maxReported = 200
 
-// Reporter reports refusals as denials with the rule of a policy, each once. It is safe for concurrent use.
+// Reporter reports refusals as denials with the rule of a policy, each denial once. It is safe for concurrent use.
 type Reporter struct {
 	plan   *policy.Plan
 	report func(sandbox.Denial)
 
 	mu     sync.Mutex
 	seen   map[string]bool
-	missed int // refusals beyond the bound
+	missed int // number of refusals beyond the bound
 }
 
 // NewReporter makes a reporter that calls report, without holding a lock.
@@ -29,7 +29,7 @@ func NewReporter(plan *policy.Plan, report func(sandbox.Denial)) *Reporter {
 	return &Reporter{plan: plan, report: report, seen: map[string]bool{}}
 }
 
-// Refused reports a refusal that is new, up to maxReported of them. Its texts may hold any bytes.
+// Refused reports a new refusal, up to maxReported of them. Its texts may contain any bytes.
 func (r *Reporter) Refused(f guard.Refusal) {
 	if !r.first(f.Op, f.Target) {
 		return
@@ -41,13 +41,15 @@ func (r *Reporter) Refused(f guard.Refusal) {
 		r.report(r.plan.DeniedSocket(f.Target))
 	case guard.RefusedAddress:
 		r.report(r.plan.DeniedAddress(f.Target))
+	case guard.RefusedCall:
+		r.report(r.plan.DeniedCall(f.Target))
 	case guard.RefusedCommand:
 		r.report(r.plan.DeniedCommand(session.Printable(f.Command), session.Printable(f.Target)))
 	}
 }
 
-// Again forgets which refusals were reported: the next command of the sandbox gets reports of its own. Before, it reports the
-// number of those beyond the bound.
+// Again reports the number of refusals beyond the bound, and then forgets all refusals, so that the next command of the
+// sandbox gets its own reports.
 func (r *Reporter) Again() {
 	r.mu.Lock()
 	missed := r.missed
@@ -59,7 +61,7 @@ func (r *Reporter) Again() {
 	}
 }
 
-// first reports whether a refusal is new and below the bound, and remembers it.
+// first reports whether a refusal is new and below the bound, and records it.
 func (r *Reporter) first(op, target string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,25 +11,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Rules are those of a plan whose paths stand for the same place inside, on a host whose files are all there
-// read-only unless a mount says otherwise.
+// Rules returns the rules of a plan for a sandbox that has the host's files at the host's paths, read-only unless a
+// mount changes that.
 func Rules(plan *policy.Plan) guard.Rules {
 	r := guard.Rules{
-		NoRepos: paths(plan.NoRepos), Sockets: paths(plan.Sockets), Rest: guard.ReadOnly,
-		Nested:  nestedNames(plan.Nested, paths(plan.Nested.Roots), paths(plan.Nested.Open)),
+		NoRepos: guardPaths(plan.NoRepos), Sockets: guardPaths(plan.Sockets), Rest: guard.ReadOnly,
+		Nested:  nestedNames(plan.Nested, guardPaths(plan.Nested.Roots), guardPaths(plan.Nested.Open)),
 		Private: []guard.Path{"/run", "/dev/shm"}, Abstract: plan.Network.Mode == sandbox.NetworkHost,
 		Names: make([]guard.Name, 0, len(plan.Guards)), Mounts: make([]guard.Mount, 0, len(plan.Mounts)),
 	}
 	for _, g := range plan.Guards {
-		r.Names = append(r.Names, guard.Name{Dir: guard.Path(g.Dir), Name: guard.Path(g.Name), Except: paths(g.Except)})
+		r.Names = append(r.Names, guard.Name{Dir: guard.Path(g.Dir), Name: guard.Path(g.Name), Except: guardPaths(g.Except)})
 	}
 	for _, m := range plan.Mounts {
-		r.Mounts = append(r.Mounts, guard.Mount{Path: guard.Path(m.Path), Access: access(m.Access), Pin: m.Pin})
+		r.Mounts = append(r.Mounts, guard.Mount{Path: guard.Path(m.Path), Access: accessOf(m.Access), Pin: m.Pin})
 	}
 	return r
 }
 
-func access(a policy.Access) guard.Access {
+func accessOf(a policy.Access) guard.Access {
 	switch a {
 	case policy.ReadOnly:
 		return guard.ReadOnly
@@ -42,7 +42,7 @@ func access(a policy.Access) guard.Access {
 	return guard.Exclude
 }
 
-func paths(list []string) []guard.Path {
+func guardPaths(list []string) []guard.Path {
 	var out []guard.Path
 	for _, p := range list {
 		out = append(out, guard.Path(p))
@@ -54,12 +54,12 @@ func nestedNames(n policy.NestedNames, roots, open []guard.Path) guard.Nested {
 	if len(roots) == 0 {
 		return guard.Nested{}
 	}
-	return guard.Nested{Roots: roots, Names: paths(n.Names), Dependencies: paths(n.Dependencies), Open: open}
+	return guard.Nested{Roots: roots, Names: guardPaths(n.Names), Dependencies: guardPaths(n.Dependencies), Open: open}
 }
 
-// Contained are the rules of a plan for a container that has a file system of its own and mounts places of the
-// host's. inside says where it has a path of the host's, as it is there; false: it has none, and what the plan says
-// of that path concerns no command.
+// Contained returns the rules of a plan for a container that has its own file system and mounts directories of the
+// host. inside translates a path of the host to the path in the container; false: the container does not have it,
+// and rules for that path have no effect.
 func Contained(plan *policy.Plan, inside func(host string) (string, bool)) guard.Rules {
 	r := guard.Rules{Rest: guard.Private, Inside: true, Abstract: plan.Network.Mode == sandbox.NetworkHost}
 	at := func(host string, add func(guard.Path)) {
@@ -69,18 +69,18 @@ func Contained(plan *policy.Plan, inside func(host string) (string, bool)) guard
 	}
 	for _, g := range plan.Guards {
 		at(g.Dir, func(dir guard.Path) {
-			r.Names = append(r.Names, guard.Name{Dir: dir, Name: guard.Path(g.Name), Except: paths(g.Except)})
+			r.Names = append(r.Names, guard.Name{Dir: dir, Name: guard.Path(g.Name), Except: guardPaths(g.Except)})
 		})
 	}
 	for _, m := range plan.Mounts {
 		at(m.Path, func(path guard.Path) {
-			r.Mounts = append(r.Mounts, guard.Mount{Path: path, Access: access(m.Access), Pin: m.Pin})
+			r.Mounts = append(r.Mounts, guard.Mount{Path: path, Access: accessOf(m.Access), Pin: m.Pin})
 		})
 	}
 	all := func(list []string) (out []guard.Path) {
 		for _, path := range list {
 			at(path, func(path guard.Path) { out = append(out, path) })
-			if plan.Workspace != "" && path != plan.Workspace && nested.IsWithin(plan.Workspace, path) { // it can stand elsewhere inside
+			if plan.Workspace != "" && path != plan.Workspace && nested.IsWithin(plan.Workspace, path) { // its path inside can differ
 				at(plan.Workspace, func(path guard.Path) { out = append(out, path) })
 			}
 		}

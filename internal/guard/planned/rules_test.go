@@ -49,7 +49,7 @@ func Test_Rules_Are_Those_Of_The_Plan(t *testing.T) {
 	}
 }
 
-func Test_A_Container_Has_The_Rules_Of_What_It_Mounts(t *testing.T) {
+func Test_A_Container_Has_The_Rules_Of_Its_Mounts(t *testing.T) {
 	got := planned.Contained(plan(), func(host string) (string, bool) {
 		rest, ok := strings.CutPrefix(host, "/w")
 		return "/workspace" + rest, ok

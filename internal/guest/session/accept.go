@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// asked is a client's request and its streams.
+// asked is a client's request with its streams.
 type asked struct {
 	req    *request
 	in     io.Reader    // nil: no input
@@ -21,10 +21,10 @@ type asked struct {
 	out    *frameWriter
 }
 
-// tell sends later events to the client until ctx ends.
+// tell is a function that sends later events to the client until ctx ends.
 type tell func(ctx context.Context, a *asked)
 
-// server answers the streams that a client opens.
+// server serves the streams that a client opens.
 type server interface {
 	command(a *asked)
 	setUp(s Setup) (tell, error)
@@ -50,7 +50,7 @@ func accept(ctx context.Context, m *mux.Session, s server) {
 	}
 }
 
-// meeting pairs commands with their streams of input.
+// meeting passes streams of input to their commands.
 type meeting struct {
 	end <-chan struct{}
 
@@ -85,7 +85,7 @@ func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server, over *
 	}
 }
 
-// request waits for a command's input and passes both on.
+// request waits for a command's input stream and then calls the handler with both.
 func (m *meeting) request(a *asked, data []byte, s server) {
 	var err error
 	if a.req, err = decodeRequest(data); err != nil {
@@ -121,7 +121,7 @@ func (m *meeting) forget(id uint32) {
 	delete(m.places, id)
 }
 
-// refuse sends the reason why the command is not started.
+// refuse sends the reason for which the command was not started.
 func (a *asked) refuse(err error) {
 	why := failure{Code: sandbox.CodeOf(err), Text: err.Error(), Hint: sandbox.HintOf(err)}
 	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
@@ -145,14 +145,14 @@ func (f *frameWriter) frame(kind byte, data []byte) error {
 	return writeFrame(f.w, kind, data)
 }
 
-// fail ends the stream with a reason. It ignores errors: then the client has gone.
+// fail ends the stream with a reason. It ignores errors, which mean that the client has gone.
 func (f *frameWriter) fail(why failure) {
 	if data, err := json.Marshal(why); err == nil {
 		_ = f.last(frameFailed, data)
 	}
 }
 
-// last writes the frame that ends the stream, which is closed with it.
+// last writes the last frame and closes the stream.
 func (f *frameWriter) last(kind byte, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,7 +5,8 @@ import "strings"
 // defaultPath is the path that execvp(3) searches when PATH is not set.
 const defaultPath = "/bin:/usr/bin"
 
-// Candidates are the files that a program's name may stand for in dir, in the order of execvp(3) with that PATH.
+// Candidates returns the files to which a program's name may refer in dir, in the order of execvp(3) with that
+// PATH.
 func Candidates(name, path, dir string) []string {
 	if strings.Contains(name, "/") {
 		return []string{name}
@@ -26,7 +27,7 @@ func Candidates(name, path, dir string) []string {
 	return out
 }
 
-// variable returns the value of the first variable called name, as getenv(3).
+// variable returns the value of the first variable called name, like getenv(3).
 func variable(env []string, name string) string {
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {

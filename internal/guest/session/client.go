@@ -18,7 +18,7 @@ import (
 type Client struct {
 	mux     *mux.Session
 	fall    *fall
-	sandbox string // of the requests; empty: the other end has one sandbox
+	sandbox string // name of the sandbox in requests; empty: the other end has one sandbox
 }
 
 // Of returns a client for one of several sandboxes that the process at the other end holds; see [Shared].
@@ -31,8 +31,8 @@ type Connection struct {
 	relays *relays
 }
 
-// Connect greets the guest at the other end of conn; ctx limits only that. Unavailable: the other end is not a guest of this
-// version. The caller closes the connection, which closes conn.
+// Connect exchanges greetings with the guest at the other end of conn; ctx limits only that. Unavailable: the other end
+// is not a guest of this version. The caller closes the connection, which also closes conn.
 func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) {
 	r, err := greet(ctx, conn)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Connection) Close() error { return c.mux.Close() }
 type Command struct {
 	Args []string          // the program and its arguments; the program is looked up in the PATH of Env
 	Env  []string          // the whole environment
-	Dir  string            // absolute; empty: where the sandbox starts, which a guest does not know
+	Dir  string            // absolute; empty: the initial directory, for shared sandboxes only
 	TTY  *sandbox.Terminal // the size of its terminal, to which standard error goes, too; nil: pipes
 	// Leave ends Wait with the command itself; see [sandbox.Cmd].
 	Leave bool
@@ -97,20 +97,20 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 	return p, nil
 }
 
-// typed is input that a client reads from a terminal of this size.
+// typed is input from a terminal of this size.
 type typed struct {
 	io.Reader
 
 	size sandbox.Terminal
 }
 
-// Terminal returns the size of the terminal, as the readers do that the in-memory shell takes for terminals.
+// Terminal returns the size of the terminal. The in-memory shell uses this method to recognize terminals.
 func (t typed) Terminal() (columns, rows int, ok bool) {
 	return int(t.size.Cols), int(t.size.Rows), true
 }
 
-// inputTerminal returns the size of the terminal that input comes from, nil if it comes from elsewhere. The command gets a
-// terminal too: programs such as rg search a pipe in place of the directory.
+// inputTerminal returns the size of the terminal from which the input comes; nil: the input has another source. The
+// command then gets a terminal, too, because programs such as rg would search a pipe instead of the directory.
 func inputTerminal(r io.Reader) *sandbox.Terminal {
 	var columns, rows int
 	var ok bool
@@ -128,7 +128,7 @@ func inputTerminal(r io.Reader) *sandbox.Terminal {
 	return &sandbox.Terminal{Rows: uint16(rows), Cols: uint16(columns)}
 }
 
-// terminalSize returns the size of the terminal that a file is.
+// terminalSize returns the size of the terminal if the file is one.
 func terminalSize(f *os.File) (columns, rows int, ok bool) {
 	conn, err := f.SyscallConn() // Fd would make the file blocking
 	if err != nil {
@@ -152,12 +152,12 @@ func (c *Client) openStream() (*mux.Stream, error) {
 	return s, nil
 }
 
-// ended is the error of a session that has ended.
+// ended returns the error of a session that has ended.
 func ended(err error) error {
 	return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: %w", err)
 }
 
-// checkCommand returns an error for a command that cannot be passed on unchanged.
+// checkCommand returns an error for a command that cannot be sent unchanged.
 func checkCommand(cmd Command) error {
 	for _, s := range slices.Concat(cmd.Args, cmd.Env, []string{cmd.Dir}) {
 		if strings.ContainsRune(s, 0) {

@@ -21,12 +21,12 @@ type command struct {
 	runners *runners
 
 	runner *runner
-	input  *os.File // where its input goes, or nil
-	master *os.File // of its terminal, or nil
+	input  *os.File // writing end of its input, or nil
+	master *os.File // master of its terminal, or nil
 	copies sync.WaitGroup
 
 	kill  chan struct{} // closed when the host kills the command or has gone
-	empty chan struct{} // closed when nothing of it is left below its runner
+	empty chan struct{} // closed when the runner has no processes of the command any more
 
 	outputs map[byte]*os.File // set before the copies begin
 
@@ -79,7 +79,8 @@ func (c *command) finish(before uint64) {
 	if c.input != nil {
 		_ = c.input.Close()
 	}
-	// The guard looks for raced files before the host learns of the end: the host may then remove the container.
+	// The guard checks for raced files before the host learns of the end, because the host may then remove the
+	// container.
 	if !c.runners.inspect() {
 		<-c.kill // the sandbox ends
 		return
@@ -90,7 +91,7 @@ func (c *command) finish(before uint64) {
 	go c.handBack()
 }
 
-// handBack gives the runner back when nothing is left below it.
+// handBack releases the runner when no process is left below it.
 func (c *command) handBack() {
 	select {
 	case <-c.empty:
@@ -100,7 +101,7 @@ func (c *command) handBack() {
 	}
 }
 
-// exit returns the status of the command itself. A command that died with its runner was killed.
+// exit returns the status of the command itself. It reports a command that died with its runner as killed.
 func (c *command) exit() (code, signal int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +151,8 @@ func (c *command) start() (outputs map[byte]*os.File, why *failure) {
 	return ours, nil
 }
 
-// streams makes the command's standard streams: theirs are the command's ends, ours the guest's by kind of frame.
+// streams creates the command's standard streams. theirs are the command's ends; ours are the guest's ends by kind of
+// frame.
 func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 	if c.req.TTY != nil {
 		return c.terminal()
@@ -193,7 +195,7 @@ func pipe(ours int) (r, w *os.File, err error) {
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, os.NewSyscallError("pipe", err)
 	}
-	if err := unix.SetNonblock(fds[ours], true); err != nil { // polled; the command's own is not
+	if err := unix.SetNonblock(fds[ours], true); err != nil { // polled; the command's end is not
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
 		return nil, nil, os.NewSyscallError("pipe", err)
 	}
@@ -243,7 +245,7 @@ func (c *command) follow() {
 	}
 }
 
-// obey executes the host's frames until the stream ends.
+// obey handles the host's frames until the stream ends.
 func (c *command) obey() {
 	defer close(c.kill)
 	for {
@@ -267,12 +269,12 @@ func (c *command) signal(sig unix.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pid > 0 {
-		_ = unix.Kill(-c.pid, sig) // its session is its own; it may have ended
+		_ = unix.Kill(-c.pid, sig) // the command has its own session; it may have ended
 	}
 }
 
 func (c *command) copyIn() {
-	_, _ = io.Copy(c.input, c.in) // EPIPE when the command does not read it
+	_, _ = io.Copy(c.input, c.in) // EPIPE if the command does not read its input
 	switch {
 	case c.master != nil:
 	case c.req.Typed != nil:
@@ -318,7 +320,7 @@ func (c *command) hangUp() {
 	}
 }
 
-// sendWritten sends what a pipe holds now, and not what others write to it meanwhile.
+// sendWritten sends the bytes that a pipe contains now, and no bytes that other processes write to it later.
 func (c *command) sendWritten(kind byte, f *os.File, buf []byte) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -336,7 +338,7 @@ func (c *command) sendWritten(kind byte, f *os.File, buf []byte) {
 	})
 }
 
-// discard reads a pipe until all writers have ended, so that writing to it neither fails nor blocks.
+// discard reads a pipe until all writers have ended, so that their writes neither fail nor block.
 func discard(f *os.File) {
 	defer f.Close()
 	if f.SetReadDeadline(time.Time{}) == nil {
@@ -377,7 +379,7 @@ func (r *runner) send(req *request, streams files) error {
 	}
 	var n int
 	var sent error
-	err = raw.Control(func(fd uintptr) { // its buffer is empty, so it takes some of it, and the streams with the first byte
+	err = raw.Control(func(fd uintptr) { // the socket's buffer is empty, so it accepts the first bytes with the streams
 		n, sent = unix.SendmsgN(int(fd), message, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
 	})
 	if firstOf(err, sent) != nil {

@@ -22,13 +22,14 @@ func newConn(s *mux.Stream, remote net.Addr, closed func()) *conn {
 	return &conn{Stream: s, remote: remote, closed: closed}
 }
 
-// Close ends both directions, as that of a TCP connection; what the other end still sends is thrown away.
+// Close ends both directions, like Close of a TCP connection. It drops bytes that the other end still
+// sends.
 func (c *conn) Close() error {
 	c.once.Do(c.closed)
 	return c.Stream.Close()
 }
 
-// abort ends both directions as a broken connection.
+// abort ends both directions so that the other end gets an error.
 func (c *conn) abort() {
 	c.once.Do(c.closed)
 	c.Reset()
@@ -46,7 +47,7 @@ func (sessionAddr) String() string  { return "session" }
 // RemoteAddr returns the address at the other end.
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// breakTime limits how long one direction continues after the other one broke: an answer may be on its way.
+// breakTime limits how long one direction continues after the other one broke: an answer may still arrive.
 const breakTime = 5 * time.Second
 
 // join copies between two connections until both directions have ended, and closes them.
@@ -67,7 +68,7 @@ func join(a, b net.Conn) {
 	_, _ = a.Close(), b.Close()
 }
 
-// cut closes a connection so that the other end sees a break, not an end.
+// cut closes a connection so that the other end gets an error instead of the end.
 func cut(c net.Conn) {
 	switch c := c.(type) {
 	case *conn:
@@ -79,7 +80,7 @@ func cut(c net.Conn) {
 	}
 }
 
-// oneWay copies until from ends, and passes the end on.
+// oneWay copies until from ends, and then ends that direction of to.
 func oneWay(to, from net.Conn, deaf, broken func()) {
 	buf := make([]byte, maxData)
 	for {

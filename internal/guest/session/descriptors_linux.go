@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CloseOnExec marks every descriptor of this process above 2, so that children get only those they are passed.
+// CloseOnExec marks every descriptor of this process above 2 close-on-exec, so that children inherit only
+// descriptors that are passed to them.
 func CloseOnExec() error {
 	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {

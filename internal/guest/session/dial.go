@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// dialTime limits how long a connection inside may take: a listener whose queue is full never answers.
+// dialTime limits the time to connect inside: a listener whose queue is full never answers.
 const dialTime = 30 * time.Second
 
 // target is the address of a connection inside.
@@ -27,7 +27,7 @@ type target struct {
 // localhost stands for 127.0.0.1 and, without a listener there, ::1.
 const localhost = "localhost"
 
-// check returns an error for an address that is not inside.
+// check returns an error unless the address is one inside the sandbox.
 func (t target) check() error {
 	if len(t.Addr) > maxTarget/2 {
 		return sandbox.Errorf(sandbox.Invalid, "an address of %d bytes", len(t.Addr))
@@ -51,15 +51,16 @@ func (t target) check() error {
 	return sandbox.Errorf(sandbox.Invalid, "no network %q", t.Network)
 }
 
-// port returns the port of localhost, or false.
+// port returns the port if the target is localhost, or false.
 func (t target) port() (int, bool) {
 	host, text, err := net.SplitHostPort(t.Addr)
 	port, perr := strconv.ParseUint(text, 10, 16)
 	return int(port), err == nil && perr == nil && port > 0 && host == localhost && t.Network == "tcp"
 }
 
-// Dial connects to "tcp" 127.0.0.1:PORT, [::1]:PORT or localhost:PORT, which is the two in this order, or to a
-// "unix" socket's path, inside the sandbox. Unavailable: there is no listener. The connection has CloseWrite.
+// Dial connects to "tcp" 127.0.0.1:PORT, [::1]:PORT or localhost:PORT, or to a "unix" socket's path, inside
+// the sandbox. localhost stands for 127.0.0.1 and, without a listener there, ::1. Unavailable: there is no
+// listener. The connection has CloseWrite.
 func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	t := target{network, addr}
 	if err := t.check(); err != nil {
@@ -76,7 +77,7 @@ func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return newConn(s, insideAddr{t}, func() {}), nil
 }
 
-// DialPort connects to a port on the loopback inside, as Dial.
+// DialPort connects to a port on the loopback inside, like Dial.
 func (c *Client) DialPort(ctx context.Context, port int) (net.Conn, error) {
 	return c.Dial(ctx, "tcp", net.JoinHostPort(localhost, strconv.Itoa(port)))
 }
@@ -124,7 +125,7 @@ type insideAddr struct{ t target }
 func (a insideAddr) Network() string { return a.t.Network }
 func (a insideAddr) String() string  { return a.t.Addr }
 
-// dial answers a frameDial and carries the connection to its end.
+// dial answers a frameDial and forwards the connection until its end.
 func (a *asked) dial(ctx context.Context, data []byte, stream *mux.Stream, s server) {
 	var t target
 	err := json.Unmarshal(data, &t)

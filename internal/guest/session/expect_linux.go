@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// verify returns an error if another file is mounted at a path, or none: a symbolic link may have redirected either end of the
-// mount. This process sees the same files as commands.
+// verify returns an error if another file, or no file, is mounted at a path: a symbolic link may have redirected either
+// end of the mount. This process sees the same files as commands.
 func verify(expected []Identity) error {
 	for _, e := range expected {
 		if err := e.verify(); err != nil {
@@ -22,7 +22,7 @@ func verify(expected []Identity) error {
 
 func (e Identity) verify() error {
 	var st unix.Statx_t
-	// One call, so that all fields are of one file.
+	// One call, so that all fields describe the same file.
 	if err := unix.Statx(unix.AT_FDCWD, string(e.Path), unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st); err != nil {
 		return err
 	}

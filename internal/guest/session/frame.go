@@ -14,13 +14,13 @@ import (
 // The frames of a stream.
 const (
 	// To the guest.
-	frameRequest = 'r' // a request as JSON; the first frame of a stream, as the next two
+	frameRequest = 'r' // a request as JSON; the first frame of a stream, like the next two
 	frameSetup   = 'u' // a Setup as JSON
 	frameDial    = 'd' // a target as JSON; after frameBegun the stream is a connection, see conn
-	frameListen  = 'l' // a Relay as JSON, the first frame of a stream, too; after frameBegun it lasts until either end closes the stream
+	frameListen  = 'l' // a Relay as JSON, also a first frame; after frameBegun it listens until either end closes the stream
 	frameSignal  = 's' // one byte: the signal's number
 	frameSize    = 'w' // rows and columns, two bytes each
-	frameKill    = 'k' // ends the whole tree; the exit still comes
+	frameKill    = 'k' // kills the whole process tree; the exit frame follows
 	// To the host.
 	frameRelay   = 'n' // a relay's name; the first frame of a stream that the guest opens, which is a connection then
 	frameRefusal = 'g' // a refusal of the guard's as JSON, after the frameBegun of a Setup
@@ -48,7 +48,7 @@ const headLength = 5
 
 var errFrame = errors.New("the other end broke the protocol")
 
-// limitOf returns the limit of a frame's length; false: the kind is unknown.
+// limitOf returns the maximum length of a frame; false: the kind is unknown.
 func limitOf(kind byte) (int, bool) {
 	switch kind {
 	case frameRequest:
@@ -104,8 +104,8 @@ type frameReader struct {
 	buf []byte
 }
 
-// next returns the next frame; data is valid until the call after it. io.EOF: the stream ended between
-// two frames.
+// next returns the next frame; data is valid until the next call. io.EOF: the stream ended between two
+// frames.
 func (f *frameReader) next() (kind byte, data []byte, err error) {
 	var head [headLength]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -127,19 +127,19 @@ func (f *frameReader) next() (kind byte, data []byte, err error) {
 
 // request is a request for a command or an operation.
 type request struct {
-	Sandbox string            `json:"sandbox,omitempty"` // one of several that the other end holds; empty: its only one
+	Sandbox string            `json:"sandbox,omitempty"` // if the other end holds several; empty: its only one
 	Op      string            `json:"op,omitempty"`      // empty: to run Args
 	Arg     json.RawMessage   `json:"arg,omitempty"`     // of Op
 	Args    [][]byte          `json:"args"`
 	Env     [][]byte          `json:"env"`
-	Dir     string            `json:"dir,omitempty"`   // empty: where the sandbox starts
+	Dir     string            `json:"dir,omitempty"`   // empty: the sandbox's initial directory
 	Input   uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
 	TTY     *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
 	Typed   *sandbox.Terminal `json:"typed,omitempty"` // the size of the terminal that its input comes from; nil: another source
-	Leave   bool              `json:"leave,omitempty"` // the command ends without those that it has left running
+	Leave   bool              `json:"leave,omitempty"` // do not wait for processes that the command has left running
 }
 
-// failure is the reason why a command was not started.
+// failure is the reason for which a command was not started.
 type failure struct {
 	Code   sandbox.Code `json:"code"`
 	Status int          `json:"status,omitempty"` // 126 or 127 for an error of the program itself

@@ -13,7 +13,8 @@ import (
 // greeting is the first line from either end. Its number changes with the protocol.
 const greeting = "agent-sandbox session 3\n"
 
-// greet sends this end's line and reads the other's. The end of ctx closes conn. Later data is read from r.
+// greet sends this end's line and reads the other end's. The end of ctx closes conn. The caller reads later
+// data from r.
 func greet(ctx context.Context, conn io.ReadWriteCloser) (r *bufio.Reader, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()

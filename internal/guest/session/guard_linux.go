@@ -16,26 +16,26 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// guarding is a guard in the supervisor. One thread has the seccomp programs and starts the runners, so that all commands
-// inherit the programs; it does nothing else. Another thread answers. A command can neither
-// trace this process nor read it (PR_SET_DUMPABLE in prctl(2)), nor kill the first one of a pid namespace.
+// guarding is a guard in the supervisor. One thread has the seccomp programs and only starts the runners, so that all
+// commands inherit the programs. Another thread answers the system calls. A command can neither trace this process nor
+// read its memory (PR_SET_DUMPABLE in prctl(2)), nor kill it as the first process of a PID namespace.
 type guarding struct {
 	guard  *guard.Guard
 	forks  chan fork
-	stop   int           // eventfd; written to end serving
-	look   int           // eventfd; written to have the guard look at once
+	stop   int           // eventfd; a write ends the guard
+	look   int           // eventfd; a write makes the guard check the names at once
 	served chan struct{} // closed when the guard has stopped answering
 	told   chan guard.Refusal
 	once   once
-	fallen chan string // the reason why the sandbox has to end; one at most
-	reason chan string // the same, when no command runs any more
+	fallen chan string // the reason for which the sandbox must end; one at most
+	reason chan string // the same reason, when no command runs any more
 
 	mu      sync.Mutex
-	waiting []chan struct{} // closed when the guard has looked
+	waiting []chan struct{} // closed when the guard has checked the names
 	raced   bool            // a command made a guarded name
 }
 
-// fork asks the thread that carries the programs for a process.
+// fork makes the thread that has the programs start a process.
 type fork struct {
 	path   string
 	line   []string
@@ -48,14 +48,15 @@ type forked struct {
 	err error
 }
 
-// guardian returns the guard, or nil.
+// guardian returns the session's guard, or nil.
 func (s *supervisor) guardian() *guarding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.guarded
 }
 
-// guard begins to guard all commands. The function that it returns sends the refusals and the reason for an end.
+// guard begins to guard all commands. The returned function sends the guard's refusals and the reason for the end of
+// the sandbox.
 func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, error) {
 	if err := guard.AvailableInside(); err != nil {
 		return nil, err
@@ -65,8 +66,8 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 		told: make(chan guard.Refusal, maxTold), fallen: make(chan string, 1), reason: make(chan string, 1),
 	}
 	rules.Inside = true
-	g.guard = guard.New(guard.Options{Rules: rules, Refused: g.refused, Appeared: g.appeared})
-	deny.Dumpable = true
+	deny.Dumpable, deny.Reported = true, true
+	g.guard = guard.New(guard.Options{Rules: rules, Reported: &deny, Refused: g.refused, Appeared: g.appeared})
 	denied, err := seccomp.Deny(runtime.GOARCH, deny)
 	if err != nil {
 		return nil, err
@@ -97,11 +98,11 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	s.runners.through(g.fork)
 	s.runners.inspectWith(g.inspect)
 	go s.await(g)
-	return func(ctx context.Context, a *asked) { s.tell(ctx, g, a) }, nil
+	return func(ctx context.Context, a *asked) { s.sendRefusals(ctx, g, a) }, nil
 }
 
-// carry runs the thread that has the programs, and with domain is in a Landlock domain in which no entry can be made: the guard
-// makes them outside of it. It ends with this process.
+// carry runs the thread that has the programs. With domain, the thread is in a Landlock domain in which no directory
+// entry can be made: the guard makes them outside of it. The thread ends with this process.
 func (g *guarding) carry(denied, asks seccomp.Program, domain bool, ready chan<- error) {
 	runtime.LockOSThread() // never unlocked
 	var err error
@@ -132,7 +133,7 @@ func (g *guarding) serve(l *guard.Listener) {
 		guard.Event{FD: g.look, Ready: g.looked})
 }
 
-// inspect waits until the guard has looked at the guarded names. It reports whether no command has ever created one.
+// inspect waits until the guard has checked the guarded names. It reports whether no command has ever created one.
 func (g *guarding) inspect() bool {
 	done := make(chan struct{})
 	g.mu.Lock()
@@ -142,14 +143,14 @@ func (g *guarding) inspect() bool {
 	_, _ = unix.Write(g.look, one[:]) // an eventfd takes it
 	select {
 	case <-done:
-	case <-g.served: // the guard has looked for the last time, or does so now
+	case <-g.served: // the guard has made its last check, or makes it now
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.raced
 }
 
-// looked runs on the guard's thread after a look that inspect asked for.
+// looked runs on the guard's thread after a check that inspect requested.
 func (g *guarding) looked() bool {
 	var count [8]byte
 	_, _ = unix.Read(g.look, count[:])
@@ -206,10 +207,10 @@ func (g *guarding) fail(why string) {
 	}
 }
 
-// fallTime limits how long the host takes to read the reason.
+// fallTime limits the time for the host to read the reason.
 const fallTime = 5 * time.Second
 
-// await ends the sandbox when the guard requires it or has stopped.
+// await ends the sandbox if the guard requires it or has stopped.
 func (s *supervisor) await(g *guarding) {
 	var why string
 	select {
@@ -224,9 +225,9 @@ func (s *supervisor) await(g *guarding) {
 	g.reason <- why
 }
 
-// tell sends the guard's refusals and finally the reason for the end of the sandbox. It ignores errors: then the host has
-// gone.
-func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
+// sendRefusals sends the guard's refusals and finally the reason for the end of the sandbox. It ignores errors, which
+// mean that the host has gone.
+func (s *supervisor) sendRefusals(ctx context.Context, g *guarding, a *asked) {
 	for {
 		select {
 		case r := <-g.told:
@@ -242,7 +243,7 @@ func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
 	}
 }
 
-// closeGuard makes the guard look for the last time, when no command runs any more.
+// closeGuard makes the guard check the names for the last time, when no command runs any more.
 func (s *supervisor) closeGuard() {
 	g := s.guardian()
 	if g == nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pretender is a guest that answers each request with the same bytes and hangs up.
+// pretender is a guest that answers each request with the same bytes and closes the
+// connection.
 func pretender(t *testing.T, answer string) *session.Connection {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -49,7 +50,7 @@ func frame(kind byte, data string) string {
 	return string([]byte{kind, 0, 0, byte(len(data) >> 8), byte(len(data))}) + data
 }
 
-func Test_What_Comes_From_A_Guest_Is_Taken_For_Hostile(t *testing.T) {
+func Test_Frames_From_A_Hostile_Guest_Are_Rejected(t *testing.T) {
 	begun := frame('b', "\x00\x00\x00\x01")
 	for _, row := range []struct {
 		name, answer string
@@ -88,7 +89,7 @@ func Test_What_Comes_From_A_Guest_Is_Taken_For_Hostile(t *testing.T) {
 	}
 }
 
-func Test_An_Exit_Status_Is_One(t *testing.T) {
+func Test_An_Exit_Status_Fits_Into_A_Byte(t *testing.T) {
 	p, err := pretender(t, frame('b', "\x00\x00\x00\x01")+frame('x', "\xff\xff\xff\xff\xff")).
 		Start(t.Context(), session.Command{Args: []string{"x"}, Dir: "/"}, sandbox.Stdio{})
 	if err != nil {

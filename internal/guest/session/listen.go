@@ -40,7 +40,7 @@ func (c *Connection) Listen(ctx context.Context, address string) (net.Listener, 
 	return &listening{Listener: l, stream: s, addr: relayAddr(address)}, nil
 }
 
-// deaf returns the error of a guest that does not support listening.
+// deaf returns the error for a guest that does not support listening.
 func (c *Connection) deaf(err error) error {
 	select {
 	case <-c.Done():
@@ -63,7 +63,7 @@ type listening struct {
 	once   sync.Once
 }
 
-// closeTime is how long the guest may take to stop listening.
+// closeTime limits the time for the guest to stop listening.
 const closeTime = 5 * time.Second
 
 // Close stops listening inside.

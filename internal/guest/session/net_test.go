@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// free returns a port without a listener.
+// free returns the number of a port without a listener.
 func free(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // closed at once
@@ -32,7 +32,7 @@ func free(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// answering serves connections: it reads to the end and then answers with what it read, in upper case.
+// answering serves connections: it reads to the end and then answers with the same text in upper case.
 func answering(t *testing.T, l net.Listener) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -57,7 +57,7 @@ func answering(t *testing.T, l net.Listener) {
 	})
 }
 
-// asks sends text, its end, and reads the answer.
+// asks sends text, ends that direction, and reads the answer.
 func asks(c net.Conn, text string) (string, error) {
 	defer c.Close()
 	if _, err := io.WriteString(c, text); err != nil {
@@ -79,7 +79,7 @@ func dial(t *testing.T, network, addr string) net.Conn {
 	return c
 }
 
-func Test_Relays_Lead_Out(t *testing.T) {
+func Test_Relays_Connect_Programs_Inside_To_The_Host(t *testing.T) {
 	c, _ := guest(t)
 	port, socket := free(t), filepath.Join(t.TempDir(), "s")
 	for _, name := range []string{"egress", "model"} {
@@ -126,7 +126,7 @@ func Test_A_Relay_Without_A_Server_Is_Closed(t *testing.T) {
 	l := c.Listener("nobody")
 	first := l
 	l = c.Listener("nobody")
-	_ = first.Close() // not the one that serves
+	_ = first.Close() // not the process that serves
 	answering(t, l)
 	if got, err := asks(dial(t, "unix", socket), "later"); err != nil || got != "LATER" {
 		t.Errorf("%q, %v", got, err)
@@ -184,7 +184,7 @@ func Test_Setup_Refuses_Invalid_Options(t *testing.T) {
 	}
 }
 
-func Test_Dial_Leads_In(t *testing.T) {
+func Test_Dial_Connects_To_Listeners_Inside(t *testing.T) {
 	c, _ := guest(t)
 	four, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // closed by answering
 	if err != nil {
@@ -221,7 +221,7 @@ func Test_Dial_Leads_In(t *testing.T) {
 	}
 }
 
-func Test_Dial_Says_Why_Not(t *testing.T) {
+func Test_Dial_Reports_Why_It_Failed(t *testing.T) {
 	c, _ := guest(t)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -376,7 +376,7 @@ func Test_Input_Is_Whole_Only_With_Its_End(t *testing.T) {
 	}
 }
 
-func Test_Anybody_Listens_Inside_At_Any_Time(t *testing.T) {
+func Test_A_Client_Listens_Inside_At_Any_Time(t *testing.T) {
 	c, _ := guest(t)
 	run(t, c, "true", "")
 	port, socket := free(t), filepath.Join(t.TempDir(), "s")
@@ -422,7 +422,7 @@ func Test_Anybody_Listens_Inside_At_Any_Time(t *testing.T) {
 	}
 }
 
-func Test_What_Was_Accepted_Outlives_Its_Listener(t *testing.T) {
+func Test_Accepted_Connections_Outlive_Their_Listener(t *testing.T) {
 	c, _ := guest(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := c.Listen(t.Context(), "unix:"+socket)
@@ -477,7 +477,7 @@ func Test_Listening_Inside_Refuses_Invalid_Addresses(t *testing.T) {
 	}
 }
 
-func Test_Who_Shares_A_Sandbox_Listens_Inside_Through_Its_Holder(t *testing.T) {
+func Test_A_Client_Of_A_Shared_Sandbox_Listens_Inside(t *testing.T) {
 	c, _ := guest(t)
 	for _, row := range []struct {
 		name   string

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// oomKills counts for a container, see [Options.Container].
+// oomKills counts the kills in a container, see [Options.Container].
 func (s *runners) oomKills() (uint64, bool) {
 	if !s.container {
 		return 0, false
@@ -19,8 +19,8 @@ func (s *runners) oomKills() (uint64, bool) {
 	return oomKills()
 }
 
-// oomKills returns the number of processes that the kernel has killed because the container reached its limit of memory; false:
-// the kernel does not tell. The container's own cgroup is at /sys/fs/cgroup.
+// oomKills returns the number of processes that the kernel has killed because the container reached its memory limit;
+// false: the number is not available. The container's own cgroup is at /sys/fs/cgroup.
 func oomKills() (uint64, bool) {
 	for _, name := range []string{"memory.events", "memory/memory.oom_control"} {
 		data, err := os.ReadFile(path.Join(cgroups, name))
@@ -39,7 +39,7 @@ func oomKills() (uint64, bool) {
 
 const cgroups = "/sys/fs/cgroup"
 
-// oomReason names the limit that has killed a process.
+// oomReason returns a text that names the limit that has killed a process.
 func oomReason() string {
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		data, err := os.ReadFile(path.Join(cgroups, name))
@@ -47,14 +47,14 @@ func oomReason() string {
 			continue
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-		if err == nil && n < 1<<60 { // otherwise it has none of its own
+		if err == nil && n < 1<<60 { // otherwise the container has no own limit
 			return "memory limit of " + sandbox.Bytes(n).String()
 		}
 	}
 	return "memory limit"
 }
 
-// reason returns why a command was killed, or "". before is what oomKills returned at its start.
+// reason returns the reason for which a command was killed, or "". before is the result of oomKills at its start.
 func (s *runners) reason(code int, before uint64) string {
 	if code != 128+int(unix.SIGKILL) {
 		return ""

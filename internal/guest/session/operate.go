@@ -25,12 +25,12 @@ func (a *asked) operate(ctx context.Context, do Operation) {
 		a.refuse(err)
 		return
 	}
-	_, _ = out.Write(nil) // otherwise the client has gone, also below
+	_, _ = out.Write(nil) // an error means that the client has gone, also below
 	_ = a.out.last(frameExit, exitFrame(sandbox.Exit{}))
 }
 
-// answer is the writer of an operation. Before the first byte it sends that the operation has begun, so that an operation that
-// fails at once is refused like a command.
+// answer is the writer of an operation. Before the first byte it sends frameBegun. So an operation that fails before it
+// is refused like a command.
 type answer struct {
 	out   *frameWriter
 	begun sync.Once

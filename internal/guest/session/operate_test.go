@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// operating connects to a shared sandbox that answers operations with f.
+// operating returns a client of a shared sandbox that answers operations with f.
 func operating(t *testing.T, f func(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error) *session.Connection {
 	t.Helper()
 	ours, theirs := net.Pipe()

@@ -2,8 +2,8 @@ package session
 
 import "strings"
 
-// Printable returns a text of another program that cannot change lines or control a terminal: control characters and
-// invalid UTF-8 become question marks.
+// Printable makes a text of another program safe for a terminal: it replaces control characters, line ends included,
+// and invalid UTF-8 by question marks.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

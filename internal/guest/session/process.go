@@ -24,15 +24,15 @@ type Process struct {
 	stdio  sandbox.Stdio
 	stream *mux.Stream
 	input  *mux.Stream // nil: none
-	stop   func() bool // ends the watch over the context
+	stop   func() bool // stops watching the context
 	done   chan struct{}
 
-	mu   sync.Mutex // of writing to the stream
+	mu   sync.Mutex // error of writing to the stream
 	exit sandbox.Exit
 	err  error
 }
 
-// begin sends the request and waits for the answer.
+// begin sends the request and waits for its answer.
 func (p *Process) begin(req request) error {
 	data, err := json.Marshal(req)
 	if err != nil {
@@ -72,13 +72,13 @@ func (p *Process) ask(request []byte) error {
 	return p.write(frameRequest, request)
 }
 
-// copyIn sends the caller's input. No other goroutine waits for it: its source may never end.
+// copyIn sends the caller's input. No goroutine waits for its end, because the source may never end.
 func (p *Process) copyIn() {
 	if _, err := io.Copy(p.input, p.stdio.Stdin); err != nil {
 		p.input.Reset() // the source failed, or the command does not read it
 		return
 	}
-	_ = p.input.CloseWrite() // the command has ended otherwise
+	_ = p.input.CloseWrite() // an error means that the command has ended
 }
 
 // receive reads the command's output and its end.
@@ -110,7 +110,7 @@ func (p *Process) receive(frames *frameReader) {
 			p.err = sandbox.Errorf(sandbox.Internal, "the guest sent a frame %q", kind)
 			return
 		}
-		if err != nil { // The caller does not take more: kill the command.
+		if err != nil { // The caller accepts no more output: kill the command.
 			p.err = err
 			p.kill()
 		}
@@ -125,7 +125,8 @@ func forward(w io.Writer, data []byte) error {
 	return err
 }
 
-// refused turns a failure into the errors that all drivers return. program is empty if the failure is not about a program.
+// refused converts a failure to the errors that all drivers return. program is empty if the failure is not about a
+// program.
 func refused(data []byte, program string) error {
 	var why failure
 	if err := json.Unmarshal(data, &why); err != nil {
@@ -151,7 +152,7 @@ var codes = []sandbox.Code{
 	sandbox.Unavailable, sandbox.Exhausted, sandbox.Closed, sandbox.Internal,
 }
 
-// Done is closed when the command has ended, as Wait returns.
+// Done is closed when the command has ended, when Wait returns.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait returns when the command and everything that writes to its output has ended.

@@ -11,22 +11,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 )
 
-// Limits of refusals per minute: commands decide how many there are.
+// Limits of refusals per minute, because commands can cause any number.
 const (
-	maxTold  = 200         // by the guest, each different, for each command that the host starts
-	maxHeard = 2 * maxTold // of any guest
+	maxTold  = 200         // that the guest sends, all different, for each command that the host starts
+	maxHeard = 2 * maxTold // that the host accepts from a guest
 	toldTime = time.Minute
 )
 
-// fall is the end of a sandbox by its guard.
+// fall is the end of a sandbox that its guard has caused.
 type fall struct {
 	mu    sync.Mutex
 	heard chan struct{} // closed when the guard sends no more; nil: the session has no guard
 	err   error
 }
 
-// Fallen waits until a session with a guard has ended, and returns the reason if the guard ended it; nil: the guard did not, or there
-// is none.
+// Fallen waits until a session with a guard has ended. It returns the reason if the guard has ended the sandbox; nil:
+// it has not, or there is no guard.
 func (c *Client) Fallen() error {
 	c.fall.mu.Lock()
 	heard := c.fall.heard
@@ -75,8 +75,8 @@ func (f *fall) follow(s *mux.Stream, heard chan<- struct{}, tell func(guard.Refu
 	}
 }
 
-// once decides which refusals are sent: each once a minute, and again after the start of another command. It is for
-// concurrent use; the zero value is ready.
+// once decides which refusals are sent: each once a minute, and again after the start of another command. It is safe
+// for concurrent use; the zero value is ready for use.
 type once struct {
 	mu    sync.Mutex
 	seen  map[guard.Refusal]bool
@@ -104,7 +104,7 @@ func (o *once) again() {
 	o.seen = nil
 }
 
-// toldRefusal is a guard.Refusal as it is sent.
+// toldRefusal is the wire format of a guard.Refusal.
 type toldRefusal struct {
 	Kind    guard.Kind `json:"kind"`
 	Op      string     `json:"op"`
@@ -113,9 +113,10 @@ type toldRefusal struct {
 }
 
 // refusedOps are the operations that a guard refuses.
-var refusedOps = []string{"create", "link", "symlink", "rename", "remove", "connect", "execute", "read", "write", "run"}
+var refusedOps = []string{"create", "link", "symlink", "rename", "remove", "connect", "execute", "read", "write", "run", "call"}
 
-// readRefusal accepts only refusals that a guard can send; a target that is a path must be clean.
+// readRefusal decodes a refusal. It accepts only refusals that a guard can send; a target that is a path must be
+// clean.
 func readRefusal(data []byte) (guard.Refusal, bool) {
 	var r toldRefusal
 	if err := json.Unmarshal(data, &r); err != nil || r.Target == "" || !slices.Contains(refusedOps, r.Op) {
@@ -126,7 +127,7 @@ func readRefusal(data []byte) (guard.Refusal, bool) {
 		return out, false
 	}
 	switch r.Kind {
-	case guard.RefusedPath, guard.RefusedSocket, guard.RefusedAddress:
+	case guard.RefusedPath, guard.RefusedSocket, guard.RefusedAddress, guard.RefusedCall:
 		return out, true
 	case guard.RefusedCommand:
 		return out, out.Command != ""
@@ -134,7 +135,7 @@ func readRefusal(data []byte) (guard.Refusal, bool) {
 	return out, false
 }
 
-// allowance limits how many pass in each minute.
+// allowance limits the number of events per minute.
 type allowance struct {
 	limit int
 	since time.Time

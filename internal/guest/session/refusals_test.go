@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// told is the frame of a refusal.
+// told returns the frame of a refusal.
 func told(kind, op, target, command string) string {
 	b := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	return frame('g', fmt.Sprintf(`{"kind":%q,"op":%q,"target":%q,"command":%q}`, kind, op, b(target), b(command)))
@@ -53,12 +53,12 @@ func Test_Refusals_From_A_Guest_Are_Taken_For_Hostile(t *testing.T) {
 
 func Test_A_Guest_Cannot_Flood_The_Host_With_Refusals(t *testing.T) {
 	got, _ := hear(t, frame('b', "\x00\x00\x00\x01")+strings.Repeat(told("path", "create", "/w", ""), 2000))
-	if len(got) == 0 || len(got) > 800 { // two minutes' worth, should one end meanwhile
+	if len(got) == 0 || len(got) > 800 { // twice the limit, in case a minute ends meanwhile
 		t.Errorf("%d were told", len(got))
 	}
 }
 
-// hear sets a guest up that gives that answer, and returns what its guard is said to have refused.
+// hear sets up a guest that sends this answer, and returns the refusals that the host reports.
 func hear(t *testing.T, answer string) (got []guard.Refusal, fell error) {
 	t.Helper()
 	c := pretender(t, answer)

@@ -11,14 +11,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Limits of what the guest may open.
+// Limits of the streams that the guest may open.
 const (
 	maxRelayName = 255
 	maxRelayed   = 256 // connections at one time; each may hold a stream's window of memory
 	nameTime     = 10 * time.Second
 )
 
-// Relay is a listener inside whose connections are served outside, by the [Connection.Listener] of its name.
+// Relay is a listener inside. The [Connection.Listener] of its name serves its connections outside.
 type Relay struct {
 	Name   string `json:"name"`
 	Listen string `json:"listen"` // "127.0.0.1:3128", "[::1]:3128", "unix:/path"
@@ -46,14 +46,14 @@ func (r Relay) check() error {
 // relays are the host's ends, by name.
 type relays struct {
 	end  <-chan struct{}
-	next atomic.Int64 // number of what is listened on
+	next atomic.Int64 // number of the listener
 
 	mu  sync.Mutex
 	all map[string]*relayListener
 }
 
-// Listener accepts the connections that programs inside make to the relay of that name. Connections without a listener are closed,
-// so create it before Setup. A second listener of the same name replaces the first.
+// Listener accepts the connections that programs inside make to the relay of that name. The session closes connections
+// without a listener, so create it before Setup. A second listener of the same name replaces the first.
 func (c *Connection) Listener(name string) net.Listener {
 	l := &relayListener{relays: c.relays, name: name, conns: make(chan net.Conn), done: make(chan struct{})}
 	c.relays.mu.Lock()

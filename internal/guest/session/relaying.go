@@ -33,7 +33,7 @@ func newRelaying(ctx context.Context, m *mux.Session, at loopback) *relaying {
 // loopback is [Options].Loopback.
 type loopback func(port uint16) (net.Listener, error)
 
-// listen starts all relays or none.
+// listen starts all relays, or returns an error and starts none.
 func (r *relaying) listen(list []Relay) error {
 	var open []net.Listener
 	for _, one := range list {
@@ -67,13 +67,13 @@ func (at loopback) listen(ctx context.Context, r Relay) (net.Listener, error) {
 		return l, err
 	}
 	if info, err := os.Lstat(t.Addr); t.Network == "unix" && err == nil && info.Mode().Type() == fs.ModeSocket {
-		_ = os.Remove(t.Addr) // of a guest that was killed; Listen says so when it stays
+		_ = os.Remove(t.Addr) // left by a guest that was killed; if it remains, Listen fails
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, t.Network, t.Addr)
 	if err != nil {
 		return nil, socketError(r.Listen, err)
 	}
-	if t.Network == "unix" { // for all users inside, as a port is
+	if t.Network == "unix" { // for all users inside, like a port
 		if err := os.Chmod(t.Addr, 0o666); err != nil {
 			_ = l.Close()
 			return nil, socketError(r.Listen, err)

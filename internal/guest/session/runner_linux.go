@@ -16,26 +16,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// A runner is a process of the guest's own between the supervisor and one command. It adopts what the
-// command leaves behind (PR_SET_CHILD_SUBREAPER in prctl(2)), so that every process of a command is
-// below its runner, daemons too, and dies with it. One runner waits in reserve; a runner is ready again when everything
-// below it has ended.
+// A runner is a process of the guest between the supervisor and one command. It adopts processes that the command
+// leaves running (PR_SET_CHILD_SUBREAPER in prctl(2)). So every process of a command, also a daemon, is below the
+// command's runner and dies with it. One idle runner waits for the next command; a runner is idle again when all
+// processes below it have ended.
 //
-// The two speak over a socket that is the runner's descriptor 3: the supervisor sends a request
-// (four bytes of length, big endian, and JSON) whose first byte carries the three standard streams, and
-// gets replies of five bytes.
+// They communicate over a socket, the runner's descriptor 3: the supervisor sends a request (four bytes of length, big
+// endian, and JSON), with the three standard streams attached to its first byte, and receives replies of five bytes.
 const (
 	runnerFd = 3
 
 	replyBegun  = 'b' // the pid
 	replyFailed = 'f' // a failure follows: so many bytes of JSON
 	replyExit   = 'x' // the wait status of the command itself
-	replyEmpty  = 'z' // nothing of the command is left
+	replyEmpty  = 'z' // no process of the command is left
 )
 
-// Run is the runner, which the supervisor starts from its own program. It returns an exit status.
+// Run is the main function of a runner, which the supervisor starts from its own program. It returns an exit status.
 func Run() int {
-	runtime.GOMAXPROCS(1) // It only waits.
+	runtime.GOMAXPROCS(1) // It mostly waits, so one thread is enough.
 	if err := prepareRunner(); err != nil {
 		return 1
 	}
@@ -102,15 +101,15 @@ func runOne(link *os.File, req *request, files []*os.File) error {
 	}
 }
 
-// tellExit sends the status of the command itself and, if none of its processes is left, that too: a receiver that waits for both
-// wakes once.
+// tellExit sends the status of the command itself. If none of its processes is left, it sends both replies in one
+// write, so that the receiver wakes only once.
 func tellExit(link *os.File, status unix.WaitStatus) (left bool, err error) {
 	for {
 		got, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		switch {
 		case got > 0 || errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ECHILD):
-			_, err := link.Write(append(replied(replyExit, uint32(status)), replied(replyEmpty, 0)...))
+			_, err := link.Write(append(encodeReply(replyExit, uint32(status)), encodeReply(replyEmpty, 0)...))
 			return false, err
 		case err != nil:
 			return false, err
@@ -121,12 +120,12 @@ func tellExit(link *os.File, status unix.WaitStatus) (left bool, err error) {
 }
 
 func reply(w io.Writer, kind byte, n uint32) error {
-	_, err := w.Write(replied(kind, n))
+	_, err := w.Write(encodeReply(kind, n))
 	return err
 }
 
-// replied returns the bytes of a reply.
-func replied(kind byte, n uint32) []byte { return binary.BigEndian.AppendUint32([]byte{kind}, n) }
+// encodeReply returns the bytes of a reply.
+func encodeReply(kind byte, n uint32) []byte { return binary.BigEndian.AppendUint32([]byte{kind}, n) }
 
 // receiveRequest waits for the next request and the streams that come with it.
 func receiveRequest(link *os.File) (*request, []*os.File, error) {
@@ -214,12 +213,12 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 	}
 	found := error(unix.ENOENT)
 	for _, path := range Candidates(args[0], variable(env, "PATH"), req.Dir) {
-		// The child executes a relative path in its own directory; a script gets the path as it was written.
+		// The child executes a relative path in its own directory; a script gets the path unchanged.
 		at := path
 		if !strings.HasPrefix(path, "/") {
 			at = req.Dir + "/" + path
 		}
-		_, err := os.Stat(at) // a fork to learn that the file does not exist would cost as much as the command
+		_, err := os.Stat(at) // a fork that only finds no file would cost as much as the command
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			pid, err = syscall.ForkExec(path, args, attr)
 			if err == nil {
@@ -245,7 +244,7 @@ func exists(path string) bool {
 
 func refusal(err error) *failure {
 	if e := sandbox.Unexecutable("", err); e != nil {
-		why, _ := errors.AsType[*sandbox.ExecError](e) // it always has one
+		why, _ := errors.AsType[*sandbox.ExecError](e) // it always has a value
 		return &failure{Code: e.Code, Status: why.Code, Text: why.Err.Error()}
 	}
 	if errors.Is(err, unix.E2BIG) {

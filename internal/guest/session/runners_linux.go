@@ -14,15 +14,15 @@ import (
 // maxIdle limits how many idle runners wait for commands.
 const maxIdle = 4
 
-// runners are the living runners, and all other processes below this one.
+// runners manages the living runners, and all other processes below this one.
 type runners struct {
 	line      []string
 	container bool // see Options.Container
 	fork      func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
 
 	mu     sync.Mutex
-	look   func() bool // makes the guard look for raced files; nil: the session has no guard
-	change *sync.Cond  // something was started or reaped
+	look   func() bool // makes the guard check for raced files; nil: the session has no guard
+	change *sync.Cond  // a process was started or reaped
 	all    map[int]*runner
 	idle   []*runner
 	reaped uint64
@@ -33,7 +33,7 @@ type runners struct {
 type runner struct {
 	pid  int
 	link *os.File
-	dead chan struct{} // closed when it was reaped
+	dead chan struct{} // closed when the runner was reaped
 }
 
 func newRunners(line []string) *runners {
@@ -46,7 +46,8 @@ func newRunners(line []string) *runners {
 	return s
 }
 
-// adopt reaps the processes that are re-parented to the first process of a container, also while it has no child of its own.
+// adopt reaps the processes that the kernel re-parents to the first process of a container, also while that process has
+// no child of its own.
 func (s *runners) adopt() {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
@@ -57,7 +58,7 @@ func (s *runners) adopt() {
 	}
 }
 
-// inspectWith makes look run after each command, before the host learns of its end.
+// inspectWith sets a function that runs after each command, before the host learns of the command's end.
 func (s *runners) inspectWith(look func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *runners) inspect() bool {
 	return look == nil || look()
 }
 
-// through makes fork start all runners from now on, and ends those that it has not started. No command may run yet.
+// through makes fork start all runners from now on, and ends the other runners. No command may run yet.
 func (s *runners) through(fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)) {
 	s.mu.Lock()
 	s.fork = fork
@@ -111,7 +112,7 @@ func (s *runners) release(r *runner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.idle) >= maxIdle || s.all[r.pid] != r {
-		_ = r.link.Close() // it ends
+		_ = r.link.Close() // the runner ends
 		return
 	}
 	s.idle = append(s.idle, r)
@@ -122,7 +123,7 @@ func (s *runners) start() (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.SetNonblock(pair[0], true); err != nil { // ours is polled, the runner's own is not
+	if err := unix.SetNonblock(pair[0], true); err != nil { // this end is polled, the runner's end is not
 		_, _ = unix.Close(pair[0]), unix.Close(pair[1])
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (s *runners) reap() {
 	}
 }
 
-// kill ends a runner and all processes below it, and waits until none is left.
+// kill kills a runner and all processes below it, and waits until none is left.
 func (s *runners) kill(r *runner) {
 	s.mu.Lock()
 	if s.all[r.pid] == r {
@@ -190,7 +191,7 @@ func (s *runners) kill(r *runner) {
 	s.sweep()
 }
 
-// killAll ends all processes, and lets none start again.
+// killAll kills all processes, and prevents new ones.
 func (s *runners) killAll() {
 	s.mu.Lock()
 	s.closed = true
@@ -206,7 +207,7 @@ func (s *runners) killAll() {
 	s.sweep()
 }
 
-// killRunning ends all running processes.
+// killRunning kills all running processes.
 func (s *runners) killRunning() {
 	s.mu.Lock()
 	var all []*runner
@@ -223,7 +224,7 @@ func (s *runners) killRunning() {
 	s.sweep()
 }
 
-// still stops all processes below this one but idle runners, until resume is called.
+// still stops all processes below this one except idle runners, until resume is called.
 func (s *runners) still() (resume func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,8 +247,8 @@ func (s *runners) still() (resume func()) {
 	}
 }
 
-// sweep kills the processes below this one and below no living runner, until there is none. It stops all before it
-// kills the first: a stopped process cannot replace a killed one.
+// sweep kills the processes below this one that are not below a living runner, until there are none. It stops all of
+// them before it kills the first, because a stopped process cannot start a replacement.
 func (s *runners) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,17 +270,17 @@ func (s *runners) sweep() {
 		for _, pid := range list {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		// This process reaps the killed ones, which signals change.
+		// The goroutine that reaps the killed processes signals change.
 		for seen := s.reaped; s.reaped == seen; {
 			s.change.Wait()
 		}
 	}
 }
 
-// strays lists the processes below this one and below no living runner.
+// strays returns the processes below this one that are not below a living runner.
 func (s *runners) strays() []int { return below(func(pid int) bool { return s.all[pid] != nil }) }
 
-// below lists the processes below this one, without those that are left out and what is below them.
+// below returns the processes below this one, without the given ones and the processes below those.
 func below(without func(pid int) bool) []int {
 	children := processTree()
 	var out []int

@@ -51,9 +51,9 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// catchSignals makes signals of commands do nothing. The kernel protects the first process of a namespace from those signals
-// only that it has no handler for (pid_namespaces(7)), and Go's runtime handles all of them, most by ending the process. A
-// signal that is caught, not ignored, has its default action in commands.
+// catchSignals makes signals from commands have no effect. The kernel protects the first process of a namespace only
+// from signals without a handler (pid_namespaces(7)). Go's runtime handles all signals, most by ending the process.
+// Signals are caught and not ignored, so that commands start with the default action.
 func catchSignals() {
 	const last = 64
 	var caught []os.Signal
@@ -62,8 +62,9 @@ func catchSignals() {
 		case syscall.SIGKILL, syscall.SIGSTOP, // cannot be caught
 			syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF: // others in this process use them
 		case syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS:
-			// Go's runtime takes these for faults unless kill(2) has sent them; rt_sigqueueinfo(2) and F_SETSIG send them, too. With
-			// the default action the kernel drops them for the first process, and ends it at real faults.
+			// Go's runtime treats these as faults unless kill(2) has sent them, but rt_sigqueueinfo(2) and F_SETSIG can
+			// send them, too. With the default action the kernel drops them for the first process, except for real
+			// faults.
 			if os.Getpid() == 1 {
 				resetSignal(s)
 			} else {
@@ -76,7 +77,7 @@ func catchSignals() {
 	signal.Notify(make(chan os.Signal, 1), caught...)
 }
 
-// resetSignal gives a signal its default action, without the knowledge of Go's runtime (rt_sigaction(2)).
+// resetSignal gives a signal its default action, bypassing Go's runtime (rt_sigaction(2)).
 func resetSignal(s syscall.Signal) {
 	var action [4]uintptr // struct sigaction of the kernel: handler (0 is SIG_DFL), flags, restorer, mask
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action[0]), 0, 0)
@@ -110,7 +111,7 @@ func (s *Server) serve(conn io.ReadWriteCloser, last func()) error {
 	return nil
 }
 
-// supervisor answers the host.
+// supervisor serves one session of the host.
 type supervisor struct {
 	options Options
 	runners *runners
@@ -118,14 +119,14 @@ type supervisor struct {
 	ctx     context.Context //nolint:containedctx // of the session, which this is a part of
 	end     <-chan struct{}
 	hangUp  func() error // ends the session
-	flush   func()       // returns when the host was sent all frames
+	flush   func()       // returns when all frames were sent to the host
 
 	mu      sync.Mutex
 	settled bool      // Setup was called, or is no longer possible
 	guarded *guarding // nil: the session has no guard
 }
 
-// settle reports whether this is the first call.
+// settle reports whether it is called for the first time.
 func (s *supervisor) settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "the guest is set up once, before the first command")
 	}
 	if err := verify(want.Expect); err != nil {
-		s.runners.killAll() // no command runs with a wrong mount
+		s.runners.killAll() // commands must not run with a wrong mount
 		return nil, err
 	}
 	if err := s.relays.listen(want.Relays); err != nil || want.Guard == nil {
@@ -147,7 +148,7 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 	}
 	t, err := s.guard(*want.Guard, want.Deny)
 	if err != nil {
-		s.runners.killAll() // no command runs without the guard
+		s.runners.killAll() // commands must not run without the guard
 	}
 	return t, err
 }
@@ -200,7 +201,7 @@ func serveInside(a *asked, run func(in io.Reader, out, errs io.Writer) int) {
 		return
 	}
 	code := run(input, a.out.kind(frameOutput), a.out.kind(frameErrors))
-	_ = a.out.last(frameExit, exitFrame(sandbox.Exit{Code: code})) // otherwise the host has gone
+	_ = a.out.last(frameExit, exitFrame(sandbox.Exit{Code: code})) // an error means that the host has gone
 }
 
 type eof struct{}

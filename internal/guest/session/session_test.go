@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// guest starts a guest and connects to it. At the end of the test both have to be gone, with all they started.
+// guest starts a guest and connects to it. It checks at the end of the test that all of their processes have
+// ended.
 func guest(tb testing.TB) (*session.Connection, *exec.Cmd) {
 	tb.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -196,7 +197,7 @@ func Test_Commands_That_Cannot_Run_Have_Distinct_Errors(t *testing.T) {
 	}
 }
 
-// marked lists the living processes whose environment says that they belong to this test.
+// marked returns the living processes that belong to this test by a variable in their environment.
 func marked(t *testing.T, mark string) []string {
 	t.Helper()
 	var out []string
@@ -212,12 +213,12 @@ func marked(t *testing.T, mark string) []string {
 	return out
 }
 
-// hard starts processes in every way that tries to get away, says so and stays.
+// hard is a script that starts processes in every way that could escape the kill, prints a line and waits.
 const hard = `trap '' TERM HUP INT; mkfifo $D/up; s() { echo >$D/up; exec sleep 1000 >/dev/null; }
 s & setsid sh -c 'echo >$D/up; exec sleep 1001 >/dev/null' & (setsid sh -c '(echo >$D/up; exec sleep 1002 >/dev/null) & echo >$D/up; exec sleep 1003 >/dev/null' &)
 for i in 1 2 3 4; do read x; done <>$D/up; echo ready; sleep 1004; sleep 1005`
 
-// begin starts a script and waits until it says that it is ready.
+// begin starts a script and waits until it prints that it is ready.
 func begin(ctx context.Context, t *testing.T, c *session.Connection, script string) *session.Process {
 	t.Helper()
 	r, w := io.Pipe()
@@ -284,7 +285,7 @@ func Test_A_Fork_Bomb_Dies(t *testing.T) {
 	}
 }
 
-func Test_One_Commands_Death_Is_Not_Anothers(t *testing.T) {
+func Test_The_Death_Of_A_Command_Does_Not_End_Another(t *testing.T) {
 	c, _ := guest(t)
 	first := begin(t.Context(), t, c, hard)
 	second := begin(t.Context(), t, c, "echo ready; sleep 1000")
@@ -299,13 +300,13 @@ func Test_One_Commands_Death_Is_Not_Anothers(t *testing.T) {
 	}
 }
 
-func Test_What_Runs_In_The_Background_Outlives_Its_Command(t *testing.T) {
+func Test_Background_Processes_Outlive_Their_Command(t *testing.T) {
 	c, g := guest(t)
 	if exit, _, _ := run(t, c, "sleep 1000 >/dev/null 2>&1 & (setsid sleep 1001 >/dev/null 2>&1 &)", ""); exit.Code != 0 {
 		t.Error(exit)
 	}
 	live := marked(t, t.Name())
-	for range 100 { // one that is being executed shows no environment
+	for range 100 { // a process has no environment while execve(2) runs
 		if len(live) == 2 {
 			break
 		}
@@ -382,7 +383,7 @@ func Test_Many_Commands_At_Once(t *testing.T) {
 	wg.Wait()
 }
 
-func Test_A_Terminal_Is_One(t *testing.T) {
+func Test_A_Command_With_A_Terminal_Gets_Size_And_Resize(t *testing.T) {
 	c, _ := guest(t)
 	cmd := command(t, `stty size; test -t 0 && test -t 1 && test -t 2 && echo tty; trap 'stty size; exit 3' WINCH; echo ready; while :; do sleep 0.01; done`)
 	cmd.TTY = &sandbox.Terminal{Rows: 24, Cols: 80}
@@ -414,7 +415,7 @@ func Test_A_Terminal_Is_One(t *testing.T) {
 	}
 }
 
-// endless0 is input that never comes.
+// endless0 is input whose reads block forever.
 type endless0 struct{}
 
 func (endless0) Read([]byte) (int, error) { select {} }
@@ -472,7 +473,7 @@ func Test_Another_Version_Is_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Guest_That_Says_Nothing_Is_Not_Waited_For(t *testing.T) {
+func Test_Connect_Does_Not_Wait_For_A_Silent_Guest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	ours, theirs := net.Pipe()

@@ -13,21 +13,24 @@ import (
 type Setup struct {
 	// Relays listen when Setup returns.
 	Relays []Relay `json:"relays,omitempty"`
-	// Expect are the files at mounted paths, as the host saw them before: a mount by path may have been redirected meanwhile.
-	// Denied: another file is mounted there.
+	// Expect are the files at mounted paths, as the host found them before the mount: a link could have redirected a
+	// mount by path. Denied: another file is mounted there.
 	Expect []Identity `json:"expect,omitempty"`
 	// Guard are the rules by which the guard answers the system calls of commands; nil: no guard. Setup fails when the
 	// guard cannot be installed, and the sandbox ends with the guard.
 	Guard *guard.Rules `json:"guard,omitempty"`
-	// Deny allows what a policy requests in the seccomp program that denies unneeded system calls. It takes effect with Guard.
+	// Deny are the options of the seccomp program that denies unneeded system calls, by the policy. It takes effect
+	// with Guard.
 	Deny seccomp.DenyOptions `json:"deny"`
 
-	// Refused, if not nil, is called with the guard's refusals, one after the other. The guest is not trusted: kind and operation
-	// exist, but the texts are arbitrary, of at most some thousand bytes. It is called at most some hundred times a minute.
+	// Refused, if not nil, is called with the guard's refusals, one after the other. The guest is not trusted: kind and
+	// operation are valid, but the texts can contain any bytes, up to some thousand. It is called at most some hundred
+	// times a minute.
 	Refused func(guard.Refusal) `json:"-"`
 }
 
-// Identity is the identity, from stat(2), of the file that is mounted at Path. Without numbers any mounted file matches.
+// Identity is the identity, from stat(2), of the file that is mounted at Path. If the numbers are zero, any mounted
+// file matches.
 type Identity struct {
 	Path guard.Path `json:"path"`
 	Dev  uint64     `json:"dev,omitempty"`
@@ -72,7 +75,7 @@ func (a *asked) setUp(ctx context.Context, data []byte, s server) {
 		a.refuse(err)
 		return
 	}
-	_ = a.begun() // otherwise the host has gone, and everything ends
+	_ = a.begun() // an error means that the host has gone, and the session ends
 	if tell != nil {
 		tell(ctx, a)
 	}

@@ -14,13 +14,13 @@ import (
 
 // Shared is a sandbox that one process holds and other processes use.
 type Shared struct {
-	// Start is the Start of its Instance.
+	// Start is the Start method of its Instance.
 	Start func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
 	// Busy is called with 1 before a command is started, and with -1 when the client knows its end.
 	Busy func(n int)
 	// Dial connects to a port on the loopback inside; nil: it is Unsupported.
 	Dial func(ctx context.Context, port int) (net.Conn, error)
-	// Listen listens inside, as that of [sandbox.Relayer]; nil: it is Unsupported.
+	// Listen listens inside, like that of [sandbox.Relayer]; nil: it is Unsupported.
 	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// Operation executes operations that are not commands.
 	Operation Operation
@@ -56,7 +56,7 @@ func (sharer) setUp(Setup) (tell, error) {
 	return nil, sandbox.Errorf(sandbox.Unsupported, "only the process that created the sandbox sets it up")
 }
 
-// dial connects to ports only, as Dial does.
+// dial connects to ports only, like Dial.
 func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
 	port, ok := t.port()
 	if s.Dial == nil || !ok {
@@ -105,13 +105,13 @@ func (a *asked) share(ctx context.Context, s Shared) {
 		cancel()
 	}()
 	exit, err := p.Wait()
-	// When the sharing ends, the sandbox ends with the command, whose exit status is unknown: it is not 0.
+	// If the sandbox has ended with the command, its exit status is unknown: it is not 0.
 	if err != nil && (ctx.Err() == nil || exit == sandbox.Exit{}) {
 		if errors.Is(err, sandbox.ErrClosed) {
 			a.refuse(err) // why the sandbox has ended
 			return
 		}
-		_ = a.out.last(frameFailed, nil) // the client reports that the session broke off
+		_ = a.out.last(frameFailed, nil) // the client reports the broken session
 		return
 	}
 	_ = a.out.last(frameExit, exitFrame(exit)) // otherwise the client has gone
@@ -124,7 +124,7 @@ func (s Shared) of(name string) (Shared, error) {
 	return s.Of(name)
 }
 
-// begin starts the command, and sends that before its output.
+// begin starts the command, and sends frameBegun before its output.
 func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandbox.Process, error) {
 	a.out.mu.Lock()
 	defer a.out.mu.Unlock()
@@ -134,7 +134,7 @@ func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandb
 	if err != nil {
 		return nil, err
 	}
-	_ = writeFrame(a.out.w, frameBegun, make([]byte, 4)) // relay notices a client that has gone
+	_ = writeFrame(a.out.w, frameBegun, make([]byte, 4)) // relay detects that the client has gone
 	return p, nil
 }
 

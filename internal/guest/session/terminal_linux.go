@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// terminal gives the command a terminal of its own as all three streams.
+// terminal gives the command its own terminal for all three streams.
 func (c *command) terminal() (theirs files, ours map[byte]*os.File, err error) {
 	master, slave, err := openTerminal(*c.req.TTY)
 	if err != nil {
@@ -25,15 +25,15 @@ func (c *command) terminal() (theirs files, ours map[byte]*os.File, err error) {
 // endOfInput is the character that ends a terminal's input (VEOF in termios(3)).
 const endOfInput = 4
 
-// openInputTerminal makes a terminal for input that comes from another one, which has echoed it and interpreted its control
-// characters. It passes on lines, and what is written to it is lost.
+// openInputTerminal makes a terminal for input from another terminal, which has already echoed it and interpreted its
+// control characters. It passes lines on unchanged, and output to it is lost.
 func openInputTerminal(size sandbox.Terminal) (master, slave *os.File, err error) {
 	master, slave, err = openTerminal(size)
 	if err != nil {
 		return nil, nil, err
 	}
 	mode := unix.Termios{Cflag: unix.CS8 | unix.CREAD | unix.B38400, Lflag: unix.ICANON}
-	mode.Cc[unix.VEOF] = endOfInput // the others stay 0, which means none
+	mode.Cc[unix.VEOF] = endOfInput // the others are 0, which means none
 	if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, &mode); err != nil {
 		files{master, slave}.close()
 		return nil, nil, os.NewSyscallError("ioctl", err)
@@ -42,8 +42,8 @@ func openInputTerminal(size sandbox.Terminal) (master, slave *os.File, err error
 	return master, slave, nil
 }
 
-// openTerminal makes a pseudo-terminal (pty(7)). The slave is opened by its master (TIOCGPTPEER in
-// ioctl_tty(2)), not by a name that could be another's. The master is polled, so that reading it can be ended.
+// openTerminal makes a pseudo-terminal (pty(7)). It opens the slave through the master (TIOCGPTPEER in ioctl_tty(2)),
+// not by its name, which could belong to another terminal. The master is polled, so that a read of it can be ended.
 func openTerminal(size sandbox.Terminal) (master, slave *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func openTerminal(size sandbox.Terminal) (master, slave *os.File, err error) {
 
 func winsize(s sandbox.Terminal) *unix.Winsize { return &unix.Winsize{Row: s.Rows, Col: s.Cols} }
 
-// resize changes the terminal's size; the kernel tells the command.
+// resize changes the terminal's size; the kernel signals the command.
 func (c *command) resize(s sandbox.Terminal) {
 	if c.master == nil {
 		return

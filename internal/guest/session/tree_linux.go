@@ -14,7 +14,7 @@ func processTree() map[int][]int {
 		return children
 	}
 	defer proc.Close()
-	names, _ := proc.Readdirnames(-1) // what could be read counts
+	names, _ := proc.Readdirnames(-1) // use the entries that could be read
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -31,7 +31,7 @@ func processTree() map[int][]int {
 	return children
 }
 
-// parentOf takes the parent's number out of /proc/PID/stat (proc_pid_stat(5)): the second field after the
+// parentOf parses the parent's PID in /proc/PID/stat (proc_pid_stat(5)): the second field after the
 // command's name, which is in parentheses and may contain any character.
 func parentOf(stat []byte) (int, bool) {
 	end := bytes.LastIndexByte(stat, ')')

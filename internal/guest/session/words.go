@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Words stores the first bytes that are written to it: a guest's standard error before the session begins. The zero
-// value is empty. It is safe for concurrent use.
+// Words stores the first bytes that are written to it, such as a guest's standard error before the session begins.
+// The zero value is empty. It is safe for concurrent use.
 type Words struct {
 	mu   sync.Mutex
 	text []byte
@@ -14,7 +14,7 @@ type Words struct {
 
 const maxWords = 2000
 
-// Write never fails. It drops what exceeds the limit.
+// Write never fails. It drops bytes beyond the limit.
 func (w *Words) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

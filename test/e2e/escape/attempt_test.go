@@ -22,17 +22,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// attempt is an attempt that is running.
+// attempt is a running attempt.
 type attempt struct {
 	cmd    *exec.Cmd
 	pty    *pty
-	inside bool // it runs in a sandbox
+	inside bool // the attempt runs in a sandbox
 }
 
-// patience limits how long an attempt takes on an idle machine.
+// patience limits the time of an attempt on an idle machine.
 const patience = 90 * time.Second
 
-// attempt makes the attempt, inside a sandbox or on the bare host.
+// attempt runs the attempt, in a sandbox or on the bare host.
 func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	h.t.Helper()
 	h.snapshot()
@@ -55,7 +55,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 		p.cmd.ExtraFiles = c.Files(h)
 	}
 	if !inside && os.Getuid() == 0 {
-		// What an attempt mounts without a sandbox must not stay on this machine.
+		// Mounts of an attempt without a sandbox must not remain on this machine.
 		p.cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	}
 	var stderr bytes.Buffer
@@ -72,7 +72,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 		pushed, _ = unix.IoctlGetInt(int(p.pty.slave.Fd()), unix.TIOCINQ)
 		_ = p.pty.slave.Close()
 	}
-	// A process that an attempt without a sandbox has left may hold the pipe open.
+	// A process that an attempt without a sandbox left behind may hold the pipe open.
 	if !inside {
 		for _, left := range h.processes() {
 			o.stderr += "left running: " + left.text + "\n"
@@ -150,7 +150,7 @@ func (c *escape) prepare(ctx context.Context, h *host, args []string) *exec.Cmd 
 	return cmd
 }
 
-// streams connects the attempt with a terminal or pipes, and returns our ends.
+// streams connects the attempt to a terminal or to pipes, and returns our ends.
 func (p *attempt) streams(h *host, c *escape, stderr io.Writer) (io.Writer, io.Reader) {
 	h.t.Helper()
 	if c.TTY {
@@ -170,7 +170,7 @@ func (p *attempt) streams(h *host, c *escape, stderr io.Writer) (io.Writer, io.R
 	return &starter{inW, []io.Closer{inR, outW}}, outR
 }
 
-// starter is our end of a pipe; converse closes the child's ends, theirs.
+// starter is our end of a pipe; converse closes the child's ends.
 type starter struct {
 	io.WriteCloser
 	theirs []io.Closer
@@ -218,7 +218,7 @@ func newPty(h *host) *pty {
 	slave, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	h.must(err)
 	h.must(os.Chown(name, h.uid, -1))
-	// Raw, so that the pushed characters can be counted at once.
+	// Raw mode, so that the pushed characters can be counted at once.
 	attr, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
 	h.must(err)
 	attr.Lflag &^= unix.ICANON | unix.ECHO

@@ -12,12 +12,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
-// isRequired reports whether SANDBOX_REQUIRE has a word.
+// isRequired reports whether SANDBOX_REQUIRE contains a word.
 func isRequired(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), word)
 }
 
-// requireBwrap skips the test where bubblewrap cannot start a sandbox, and fails it where that is required.
+// requireBwrap skips the test if bubblewrap cannot start a sandbox, and fails it if that is required.
 func requireBwrap(t *testing.T) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {

@@ -14,45 +14,45 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// escape is a case: one attempt. In its strings {work}, {home}, {base}, {attacker} and
-// the variables that Setup adds stand for the host's paths.
+// escape is a case: one attempt of the catalogue. In its strings {work}, {home}, {base}, {attacker} and the variables that
+// Setup adds stand for the host's paths.
 type escape struct {
 	ID     string // "A1.2": letter of the class, number of the row, number in the row
-	Name   string // a sentence that is true when the isolation holds
-	Matrix string // the row of the matrix that it decides about; may be empty
+	Name   string // a sentence that is true if the isolation holds
+	Matrix string // the row of the matrix that the case belongs to; may be empty
 
 	Setup  func(h *host)            // prepares the host
 	Dir    string                   // working directory; empty: {work}
 	Flags  []string                 // of agent-sandbox exec
-	Env    []string                 // of the host, besides the usual
+	Env    []string                 // of the host, in addition to the usual ones
 	Files  func(h *host) []*os.File // inherited descriptors from 3 on
 	TTY    bool                     // stdin, stdout and stderr are a terminal
-	Ctty   bool                     // pipes, but there is a controlling terminal
+	Ctty   bool                     // stdio are pipes, and there is a controlling terminal
 	Sh     string                   // the attempt: a script, or
 	Go     []string                 // arguments of the attacker, or
 	Args   []string                 // a whole command line after --
-	Launch []string                 // in place of agent-sandbox exec and its arguments; see target.variables
-	Bare   []string                 // in place of all of these without a sandbox
-	Net    *testnet.Limits          // the attempt runs on a network of its own, within these limits; nil: on this machine's
+	Launch []string                 // replaces agent-sandbox exec and its arguments; see target.variables
+	Bare   []string                 // replaces the attempt in the control
+	Net    *testnet.Limits          // the attempt runs on its own network, within these limits; nil: on this machine's
 	During func(h *host, p *attempt)
 
-	Hold    func(h *host, o outcome) error // returns an error if the host was harmed, besides what every case checks
+	Hold    func(h *host, o outcome) error // returns an error if the host was harmed, in addition to the checks of every case
 	Ends    bool                           // the sandbox may end the attempt early
 	Control control
 
 	network *testnet.Network // the network of Net, while the case runs
 }
 
-// control describes how the same attempt is shown to succeed without the isolation.
-// The zero value runs it without a sandbox.
+// control describes how to show that the same attempt succeeds without the isolation. The zero value runs it without a
+// sandbox.
 type control struct {
 	Flags []string      // run it in a sandbox with these flags instead
-	Setup func(h *host) // after Setup, only for the control
-	Root  bool          // only root can do it on the bare host
-	If    func() string // returns why this host itself forbids the attempt; "": it does not
+	Setup func(h *host) // after Setup, only in the control
+	Root  bool          // only root can make the attempt on the bare host
+	If    func() string // returns why this host itself prevents the attempt; "": it does not
 	None  string        // why the case has no control
-	Luck  bool          // it is a race, which may be lost without a sandbox too
-	Every bool          // every single attempt has to succeed, not only one
+	Luck  bool          // the attempt is a race, which can be lost without a sandbox too
+	Every bool          // every step must succeed, not only one
 	Pod   bool          // run it in a pod with a cluster's defaults
 }
 
@@ -108,7 +108,7 @@ func Test_Escape(t *testing.T) {
 }
 
 // isPlannedAs reports whether a run of Test_Escape makes the attempt as a user. Without completeVariable each attempt is made
-// as one of the two users; as root where only root can run its control.
+// as one of the two users; as root if only root can run its control.
 func (c *escape) isPlannedAs(u user) bool {
 	if os.Getenv(completeVariable) == "all" || os.Getuid() != 0 {
 		return true
@@ -148,7 +148,7 @@ func (c *escape) runWithControl(t *testing.T, u user) {
 	c.runControl(t, u)
 }
 
-// prepareNetwork lets the case run in parallel with others, and borrows a network if it needs one.
+// prepareNetwork marks the case as parallel, and borrows a network if it needs one.
 func (c *escape) prepareNetwork(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -210,7 +210,7 @@ func (c *escape) runControl(t *testing.T, u user) {
 
 var errNotTried = errors.New("the attempt was not made")
 
-// judge returns an error that lists the successes of an attempt, nil for none.
+// judge returns an error that lists the successes of an attempt, or nil.
 func (c *escape) judge(h *host, o outcome) error {
 	var errs []error
 	if o.err != nil {
@@ -225,14 +225,14 @@ func (c *escape) judge(h *host, o outcome) error {
 		case strings.HasPrefix(line, "OPEN"):
 			errs = append(errs, errors.New(strings.TrimSpace(line)))
 		case strings.HasPrefix(line, "BROKEN"):
-			// What is allowed does not work, so a refusal proves nothing.
+			// A permitted action failed, so refusals prove nothing.
 			errs = append(errs, fmt.Errorf("%w: %s", errNotTried, strings.TrimSpace(line)))
 		}
 	}
 	if strings.Contains(o.stdout+o.stderr, canary) {
 		errs = append(errs, errors.New("a secret was read"))
 	}
-	if h.target.pod { // first, because some have the host work in its tree
+	if h.target.pod { // first, because some checks run programs of the host in its tree
 		errs = append(errs, h.checkUnchanged(""))
 	}
 	if c.Hold != nil {
@@ -250,7 +250,7 @@ func (c *escape) judge(h *host, o outcome) error {
 type outcome struct {
 	stdout, stderr string
 	code           int
-	err            error // it could not be made, or lasted too long
+	err            error // it could not be made, or took too long
 }
 
 func (o outcome) tried() bool { return strings.Contains(o.stdout, "tried") }

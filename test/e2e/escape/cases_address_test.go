@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// special has names of hosts at addresses that a name alone must not open, and that can
-// be connected to where nothing forbids it.
+// special has names of hosts at addresses that an allowed name must not open, and that
+// accept connections without the isolation.
 var special = []string{
 	"loop.test", "loop2.test", "six.test", "zero.test", "zero6.test", "mapped.test", "own.test", "own6.test", "meta.test", "meta6.test", "local.test", "lan.test",
 	"ten.test", "shared.test", "unique.test", "nat64.test", "nat64own.test", "nat64loc.test", "sixtofour.test", "teredo.test", "isatap.test", "compat.test", "siit.test",

@@ -20,7 +20,7 @@ const (
 	rowSecrets   = "value of a secret that is masked"
 )
 
-// everyWay tries hosts in all the ways that lead to a web server.
+// everyWay connects to hosts in every way that can reach a web server.
 func everyWay(hosts ...string) []attacker.Probe {
 	var out []attacker.Probe
 	for _, h := range hosts {
@@ -58,7 +58,7 @@ func join(lists ...[]attacker.Probe) []string {
 	return attacker.ProbeArgs(all...)
 }
 
-// rules makes flags of rules that allow.
+// rules returns flags with allow rules.
 func rules(list ...string) []string {
 	var out []string
 	for _, r := range list {
@@ -142,7 +142,7 @@ func allowLists() []escape {
 	}
 }
 
-// nameBytes hides evil.test in front of a byte and a name that is allowed.
+// nameBytes appends a byte and an allowed name to evil.test.
 func nameBytes(list ...string) []attacker.Probe {
 	var out []attacker.Probe
 	for _, b := range list {

@@ -98,8 +98,8 @@ func gitRules() []escape {
 	return out
 }
 
-// work holds commands that must work in the sandbox. Its cases have no control: they hold without a
-// sandbox as well.
+// work holds commands that must work in the sandbox. Its cases have no control, because the
+// commands work without a sandbox as well.
 func work() []escape {
 	none := control{None: "it is meant to succeed"}
 	do := func(n int, name, dir, script string, hold func(*host, outcome) error) escape {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// contained returns the attempts that are possible in containers only. They attack the container itself, so they cannot be
-// made without one; the controls of the other cases show that the programs can succeed.
+// contained returns the attempts that are possible only in containers. They attack the container itself, so they cannot be made
+// without one; the controls of the other cases show that the programs can succeed.
 func contained() []escape {
 	out := []escape{
 		{
@@ -127,7 +127,7 @@ func contained() []escape {
 	return append(out, raced()...)
 }
 
-// raced returns attempts to make the engine, which mounts by path and as root, mount another path while a second sandbox starts.
+// raced returns attempts to make the engine mount another path: it mounts by path and as root while a second sandbox starts.
 func raced() []escape {
 	second := func(flags ...string) func(h *host, p *attempt) {
 		return func(h *host, _ *attempt) {

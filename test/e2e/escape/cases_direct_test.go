@@ -91,7 +91,7 @@ func direct() []escape {
 	}
 }
 
-// everyProtocol returns the arguments of an attempt with all protocols on all addresses.
+// everyProtocol returns the arguments of attempts with all protocols on all addresses.
 func everyProtocol(addrs ...string) []string {
 	out := []string{"direct"}
 	for _, kind := range []string{"tcp", "mptcp", "fastopen", "udp", "udplite", "ping", "sctp", "dccp", "raw", "header"} {

@@ -16,19 +16,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// processesScript begins scripts that look at every process. Without a sandbox $procs is this process alone, because the
-// others belong to the machine.
+// processesScript begins scripts that look at every process. Without a sandbox $procs is only the script's own process,
+// because the others belong to the machine.
 const processesScript = `inside=; procs=/proc/self
 	[ -e /run/agent-sandbox/agent-sandbox ] && inside=1 && procs='/proc/[0-9]*'; `
 
 // hookScript writes a hook that leaves a file on the host when it runs.
 const hookScript = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
 
-// toolsHookScript plants one in a directory that git may have been told to use.
+// toolsHookScript writes such a hook into a directory that git may be configured to use.
 const toolsHookScript = hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`
 
-// holdGitSafe runs git on the host as its user would, in the work tree and in other
-// directories, and returns an error if git ran something of the attacker's.
+// holdGitSafe runs git on the host as its user would, in the work tree and in other directories, and returns an error
+// if git ran a program of the attacker.
 func holdGitSafe(dirs ...string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		for _, dir := range append([]string{"{work}", "{work}/sub/deep/nested", "{home}/wt", "{work}/module"}, dirs...) {
@@ -137,8 +137,8 @@ func renames() []escape {
 	}
 }
 
-// runLaterFiles are files in a project that a program of the host executes or reads as
-// configuration later. None exists in the host's work tree.
+// runLaterFiles are files in a project that programs of the host later execute or read as configuration. None exists in
+// the host's work tree.
 var runLaterFiles = []string{
 	".mcp.json", ".envrc", ".claude/settings.json", ".claude/settings.local.json", ".claude/commands/x.md",
 	".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json", ".opencode/x", "opencode.json",
@@ -149,13 +149,13 @@ var runLaterFiles = []string{
 	"mise.toml", ".github/hooks/x.json", ".azure-pipelines/x.yml", ".cirrus.yml", ".tekton/ci.yaml",
 }
 
-// obeyedBelow are names that programs of the host obey in any directory in which a user works.
+// obeyedBelow are names that programs of the host read as configuration in any directory in which a user works.
 var obeyedBelow = []string{
 	".vscode", ".idea", ".zed", ".devcontainer", ".helix", ".exrc", ".nvim.lua", ".dir-locals.el", ".mcp.json", ".claude", ".codex", ".cursor",
 	".gemini", ".opencode", "opencode.json", ".envrc", ".husky", "mise.toml", ".hg", ".agent-sandbox", ".agent-sandbox.json",
 }
 
-// missingDirs are protected directories; a prepared one must not become them.
+// missingDirs are protected directories; another directory must not be moved to their names.
 var missingDirs = []string{".claude", ".codex", ".cursor", ".idea", ".husky", ".devcontainer", ".zed", ".agent-sandbox", ".helix", ".tekton"}
 
 func creations() []escape {
@@ -377,17 +377,17 @@ func timedRace(id, kind, name string) escape {
 	}
 }
 
-// flips makes entries by calls, or by every call, while threads swap the harmless name for the target.
+// flips creates entries with calls, or with every call, while threads swap the harmless name for the target.
 func flips(id, harmless, target, name string, calls ...string) escape {
 	return racing(id, name, target, append([]string{"flips", harmless, target}, calls...))
 }
 
-// swings makes entries while threads swap a link on the way to the target.
+// swings creates entries while threads swap a link in the path of the target.
 func swings(id, target, name string, calls ...string) escape {
 	return racing(id, name, target, append([]string{"swings", target}, calls...))
 }
 
-// racing is an attempt to win a race for target, which must not come into being for a moment: the sandbox does not end,
+// racing is an attempt to win a race for target, which must not appear even for a moment. The sandbox does not end,
 // because nothing appeared.
 func racing(id, name, target string, attack []string) escape {
 	return escape{
@@ -488,7 +488,7 @@ func links() []escape {
 					_ = h.command(h.work, args...).Run()
 				}
 			},
-			// Without a sandbox the path itself is followed, which is the aim of the race.
+			// Without a sandbox the path itself is followed, as the race intends.
 			Hold: func(h *host, _ outcome) error { return h.checkAbsent("{home}/outside/planted") },
 		},
 	}
@@ -551,7 +551,7 @@ func paths() []escape {
 		},
 		{
 			ID: "A4.8", Name: "the guard creates and opens names with the rights of the command, not of the host's root",
-			Setup: func(h *host) { // of another user, but in the work tree, so that it can be linked to
+			Setup: func(h *host) { // of another user, but in the work tree, so that a hard link is possible
 				h.write("home/project/other/key", canary+"\n")
 				h.write("home/project/other/written", "as it was\n")
 				h.write("home/project/shut/open/file", "")
@@ -648,7 +648,7 @@ func descriptors() []escape {
 		},
 		{
 			ID: "A5.4", Name: "the kernel's settings cannot be opened for writing",
-			// Not those of a namespace, such as the host name: they are the sandbox's own.
+			// Without those of a namespace, such as the host name: they belong to the sandbox.
 			Go: []string{
 				"openers", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/panic",
 				"/proc/sys/vm/drop_caches", "/proc/sys/fs/file-max", "/proc/sysrq-trigger", "/proc/sys/fs/binfmt_misc/register",
@@ -665,7 +665,7 @@ func descriptors() []escape {
 		},
 		{
 			ID: "A5.6", Name: "no release_agent can be set",
-			// Without a sandbox it only reads: those control groups are the machine's own.
+			// Without a sandbox the script only reads, because those control groups belong to the machine.
 			Sh: processesScript + `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
 					if [ -e $f ] && (: >>$f) 2>/dev/null; then echo OPEN $f; fi; done
 				if [ $inside ]; then

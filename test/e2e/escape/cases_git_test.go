@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// config writes a git configuration that leaves a file on the host whenever git looks at the tree.
+// config writes a git configuration that creates a file on the host when git reads the tree.
 const config = `printf '[core]\n repositoryformatversion = 0\n fsmonitor = "touch {home}/pwned; false"\n' > `
 
 func repositories() []escape {
@@ -17,7 +17,7 @@ func repositories() []escape {
 		nested   = "nested repo hooks (depth 2)"
 		other    = ".git/info/attributes, .git/modules/x/hooks"
 	)
-	// A bare repository with a work tree is one that git status looks at.
+	// git status reads a bare repository that has a work tree.
 	const bareConfig = `printf '[core]\n repositoryformatversion = 0\n bare = false\n worktree = .\n fsmonitor = "touch {home}/pwned; false"\n' > `
 	bare := `mkdir -p $d/objects $d/refs; printf 'ref: refs/heads/main\n' >$d/HEAD; ` + bareConfig + `$d/config; `
 	return []escape{
@@ -48,7 +48,7 @@ func repositories() []escape {
 		{
 			ID: "A6.4", Name: "no attributes or excludes of the repository are changed", Matrix: other,
 			Setup: func(h *host) {
-				// A driver that the host's owner has configured, for other files.
+				// A driver that the owner of the host has configured, for other files.
 				h.runScript(`git config filter.tell.clean 'touch "$HOME/pwned"; cat'; rm -rf .git/info`)
 			},
 			Sh:   `mkdir -p .git/info; echo '* filter=tell' >.git/info/attributes; mv .git/info .git/i; mkdir .git/info; echo '* filter=tell' >.git/info/attributes; touch src/main.go; echo x >>src/main.go`,

@@ -90,8 +90,8 @@ func namespaces() []escape {
 	}
 }
 
-// holdMounted is hold after an attempt that has said of each of its mounts that it was made. Without them nothing was tried,
-// inside or in the control.
+// holdMounted is the check after an attempt whose script must report each of its mounts. Without the mounts nothing was
+// tried, inside or in the control.
 func holdMounted(mounts int, hold func(*host, outcome) error) func(*host, outcome) error {
 	return func(h *host, o outcome) error {
 		if made := strings.Count(o.stdout, "mounted\n"); made != mounts {
@@ -190,12 +190,12 @@ func syscalls() []escape {
 	}
 }
 
-// missingCalls returns a reason when this kernel has none of the calls, so that a refusal
-// would not show that the filter made it.
+// missingCalls returns a reason if this kernel has none of the calls, so that a refusal would not prove that the filter
+// refused.
 func missingCalls(names ...string) string {
 	bad := ^uintptr(0)
 	for _, name := range names {
-		// Senseless arguments: the answer is another error where the call exists.
+		// Invalid arguments: if the call exists, the error is another one.
 		if _, _, errno := unix.Syscall6(attacker.CallNumbers[name], bad, bad, bad, bad, bad, bad); errno != unix.ENOSYS {
 			return ""
 		}
@@ -215,7 +215,7 @@ func planted() []escape {
 		return []string{"/usr/bin/env", path, "bwrap", "--", "/bin/sh", "-c", touch + "; echo tried"}
 	}
 	refuse := func(_ *host, o outcome) error {
-		if o.tried() || o.code == 125 { // what it may do in a real sandbox is checked anyway
+		if o.tried() || o.code == 125 { // the checks of every case cover what a real sandbox did
 			return nil
 		}
 		return errors.New("neither refused with 125 nor run in a sandbox")

@@ -69,7 +69,7 @@ func lifecycle() []escape {
 	}
 	list := `ls -A . .git .vscode src ignored | sort`
 	limit := func(h *host, o outcome) error {
-		refused := o.code == 2 && strings.Contains(o.stderr, "Cannot fork") // the shell itself, by the limit of processes
+		refused := o.code == 2 && strings.Contains(o.stderr, "Cannot fork") // a failure of the shell itself, at the limit of processes
 		if !o.tried() && !refused && o.code != 124 && o.code != 125 && o.code != 137 {
 			return fmt.Errorf("neither ran to its end, nor was killed or refused: %d", o.code)
 		}
@@ -174,7 +174,7 @@ func lifecycle() []escape {
 			ID: "F25.14", Name: "two sandboxes in one directory protect it both and to the end", Matrix: "rename .git + new hook on host",
 			Sh: `echo ready; read go; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo x >.mcp.json; mv .git .git2`,
 			During: func(h *host, p *attempt) {
-				// A second one begins and ends while the first runs.
+				// A second sandbox begins and ends while the first runs.
 				if p.inside {
 					_ = h.command(h.work, h.exec("--", "sh", "-c", "echo x >.envrc; echo x >second")...).Run()
 				}

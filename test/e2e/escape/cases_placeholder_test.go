@@ -19,14 +19,14 @@ import (
 // tokenValue is the value of the secret that is masked in these cases.
 const tokenValue = canary + "-token-7f3a"
 
-// tokenFlags bind it to api.test, and allow other hosts that are looked into.
+// tokenFlags bind the secret to api.test, and allow other hosts whose TLS is inspected.
 var tokenFlags = []string{
 	"--secret", "API_TOKEN=api.test", "--allow", "api.test,http://sub.api.test", "--ca", "ephemeral", "--allow", "GET,POST https://allowed.test/**", "--allow", "http://a.allowed.test",
 }
 
 var tokenEnv = append([]string{"API_TOKEN=" + tokenValue}, servers...)
 
-// toolFiles are files of tools in which a credential stands, in the ways in which users write it.
+// toolFiles are files of tools that contain a credential, in the forms in which users write it.
 var toolFiles = map[string]string{
 	".npmrc": "; " + tokenValue + "\nregistry=https://joe:" + tokenValue + "@api.test/\n//api.test/:_authToken = \"" + tokenValue + "\"\n//evil.test/:_authToken=${COPY}\n//b.test/:_password=" +
 		base64.StdEncoding.EncodeToString([]byte(tokenValue)) + "\nother-key=" + tokenValue + "\n",
@@ -38,10 +38,10 @@ var toolFiles = map[string]string{
 	".docker/config.json": `{"auths": {"api.test": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("joe:"+tokenValue)) + `", "identitytoken": "` + tokenValue + `"}}, "HttpHeaders": {"X": "` + tokenValue + `"}}`,
 	".gitconfig":          "[url \"https://" + tokenValue + "@api.test/\"]\n\tinsteadOf = https://api.test/ ; " + tokenValue + "\n[include]\n\tpath = .gitconfig-work\n[github]\n\ttoken = " + tokenValue + "\n",
 	".gitconfig-work":     "[http]\n\textraHeader = \"X-Key: " + tokenValue + "\"\n",
-	".pip/pip.conf":       "[global]\nindex-url = https://api.test/?key=" + tokenValue + "\n", // it is not understood
+	".pip/pip.conf":       "[global]\nindex-url = https://api.test/?key=" + tokenValue + "\n", // the format is not recognised
 }
 
-// placeholders returns attempts on secrets that stay outside of the sandbox.
+// placeholders returns attempts on secrets whose values stay outside the sandbox.
 func placeholders() []escape {
 	masked := func(h *host) {
 		h.write("home/project/conf/token", tokenValue+"\n")
@@ -72,7 +72,7 @@ func placeholders() []escape {
 				ln conf/token t1; ln -s conf/token t2; cat t1 t2; cp -a conf copy; cat copy/token; echo x >conf/token; rm -f conf/token; mv conf/token t3; cat t3 conf/token
 				mv conf moved; cat moved/token; tar cf - . | tr '\0' '\n' | grep -a CANARY.41d; env; true`,
 			Hold: func(h *host, _ outcome) error {
-				// The host's tree may be moved about by the command, with the real file in it.
+				// The command may move directories of the host's tree that contain the real file.
 				for _, name := range []string{"conf/token", "moved/token"} {
 					if data, err := os.ReadFile(h.path("home/project/" + name)); err == nil && string(data) == tokenValue+"\n" {
 						return nil
@@ -185,7 +185,7 @@ func placeholders() []escape {
 	}
 }
 
-// sends makes the arguments of an attack that sends the token.
+// sends returns the arguments of an attack that sends the token.
 func sends(list ...attacker.Probe) []string {
 	return append([]string{"send", "API_TOKEN"}, attacker.ProbeArgs(list...)[1:]...)
 }
@@ -213,7 +213,8 @@ func elsewhere() []attacker.Probe {
 	return out
 }
 
-// bodies returns requests whose bodies are cut so that no piece has the whole placeholder.
+// bodies returns requests whose bodies are split so that no piece contains the whole
+// placeholder.
 func bodies() []attacker.Probe {
 	var out []attacker.Probe
 	for _, p := range []attacker.Probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}} {
@@ -229,8 +230,8 @@ func bodies() []attacker.Probe {
 	return out
 }
 
-// onlyBound holds when the placeholder, and the value itself, reached only
-// where it is bound to, and when the value did come there.
+// onlyBound returns an error if the placeholder or the value reached a host that the secret is
+// not bound to, or if the value did not reach the bound host.
 func onlyBound(h *host, _ outcome) error {
 	sent, err := os.ReadFile(h.path("home/project/sent"))
 	if err != nil || len(sent) < len(canary) {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// pods returns the attempts that are possible in pods only. Their controls run on the node itself, or in a pod with the
+// pods returns the attempts that are possible only in pods. Their controls run on the node itself, or in a pod with the
 // cluster's defaults.
 func pods() []escape {
 	out := append(clusters(), guests()...)
@@ -25,7 +25,7 @@ func pods() []escape {
 	return append(out, spent()...)
 }
 
-// scan connects to the ports of a pod where a service may listen.
+// scan connects to the ports of a pod on which a service may listen.
 const scan = `{attacker} connect $(for p in 22 80 443 3128 8080 8443 10250 49983; do echo tcp {target}:$p; done)`
 
 // clusters returns attempts to reach the cluster and its node.
@@ -141,7 +141,7 @@ func guests() []escape {
 	}
 }
 
-// spent returns attempts to use up resources of the node.
+// spent returns attempts to exhaust resources of the node.
 func spent() []escape {
 	return []escape{
 		{

@@ -79,7 +79,7 @@ func holdNoSockets(h *host, _ outcome) error {
 // exchangeLines writes a line into one pipe of the work tree, and waits for a line from another.
 func (h *host) exchangeLines(to, from string) {
 	err := func() error {
-		// Both for reading and writing, so that open(2) does not wait for the other end.
+		// Open for reading and writing, so that open(2) does not wait for the other end.
 		w, err := os.OpenFile(filepath.Join(h.work, to), os.O_RDWR, 0)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func proxies() []escape {
 			Setup: func(h *host) { h.runScript("mkfifo go done") },
 			Sh:    fetched + "; {attacker} patience go done",
 			During: func(h *host, p *attempt) {
-				// The streams may lead through a process that is stopped, so the two sides use pipes in the work tree.
+				// The streams may go through a stopped process, so the two sides use pipes in the work tree.
 				stopped := h.stopCommands()
 				if p.inside && len(stopped) == 0 {
 					h.note("BROKEN: no process to stop")

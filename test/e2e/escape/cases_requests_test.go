@@ -111,7 +111,7 @@ func requests() []escape {
 	}
 }
 
-// answered marks probes as successful also when the allowed server answers them.
+// answered also accepts the answer of the allowed server as a success of the probes.
 func answered(list ...attacker.Probe) []attacker.Probe {
 	for i := range list {
 		list[i].Expect = testnet.Permitted
@@ -119,7 +119,7 @@ func answered(list ...attacker.Probe) []attacker.Probe {
 	return list
 }
 
-// onlyBelow returns a check that only requests with GET below a path have arrived.
+// onlyBelow returns a check that the servers received only GET requests below a path.
 func onlyBelow(dir string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		var errs []error
@@ -132,7 +132,7 @@ func onlyBelow(dir string) func(*host, outcome) error {
 	}
 }
 
-// smuggling returns requests that some servers read as two.
+// smuggling returns requests that some servers parse as two.
 func smuggling() []attacker.Probe {
 	const hidden = "GET /smuggled HTTP/1.1\r\nHost: evil.test\r\n\r\n"
 	begin := "POST http://lenient.test/ HTTP/1.1\r\nHost: lenient.test\r\n"
@@ -170,7 +170,8 @@ func smuggledInTLS() []attacker.Probe {
 	return out
 }
 
-// walks returns requests that some server reads as outside of /pub, or that are not GET.
+// walks returns requests that some server resolves to a path outside /pub, or that are
+// not GET.
 func walks(plain func(attacker.Probe) attacker.Probe) []attacker.Probe {
 	var out []attacker.Probe
 	for _, path := range []string{

@@ -77,9 +77,8 @@ func unreached(h *host, _ outcome) error {
 	return errors.Join(errs...)
 }
 
-// reach returns a case whose host has sockets with these names, in all types. The
-// attacker tries everything on everything. With late they come into being only
-// when the sandbox runs.
+// reach returns a case whose host has sockets with these names, in all types. The attacker tries all
+// types on all sockets. With late the sockets are created while the sandbox runs.
 func reach(id, name, matrix string, flags []string, late bool, where ...string) escape {
 	c := escape{ID: id, Name: name, Matrix: matrix, Flags: flags, Hold: unreached}
 	c.Go = []string{"connect"}
@@ -90,7 +89,7 @@ func reach(id, name, matrix string, flags []string, late bool, where ...string) 
 			types = append(types, kind, addr)
 			c.Go = append(c.Go, kind, addr)
 			if kind == "dgram" {
-				c.Go = append(c.Go, "sendto", addr, "sendmsg", addr, "sendmmsg", addr)
+				c.Go = append(c.Go, "sendto", addr, "sendmsg", addr, "sendmmsg", addr, "pair", addr)
 			} else if w[0] != '@' && kind == "stream" {
 				c.Go = append(c.Go, "nearby", addr)
 			}
@@ -214,7 +213,7 @@ func terminals() []escape {
 		},
 		{
 			ID: "B15.4", Name: "the host's terminals cannot be opened by name", Matrix: row, TTY: true,
-			// Without a sandbox only the terminal that this test has made: others belong to users of the machine.
+			// Without a sandbox only the terminal of this test: the others belong to users of the machine.
 			Sh: processesScript + `for p in {pts} /proc/self/fd/0; do {attacker} terminal $p; done
 				[ $inside ] && for p in /proc/1/fd/0 /dev/console /dev/pts/[0-9]*; do {attacker} terminal $p; done; true`,
 			Control: control{If: legacyPushDisabled},
@@ -270,7 +269,7 @@ func ipc() []escape {
 				h.vars["pid"] = strconv.Itoa(cmd.Process.Pid)
 				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 			},
-			// It is a process of this host and continues to run; the sandbox has not failed.
+			// The target is a process of this host and continues to run; the sandbox has not failed.
 			Sh:   `{attacker} kill {pid}; kill -KILL {pid} 2>/dev/null && echo OPEN killed {pid}`,
 			Hold: func(h *host, _ outcome) error { return h.stopProcess() },
 		},
@@ -289,7 +288,7 @@ func ipc() []escape {
 	}
 }
 
-// stopProcess kills the process that Setup started, and returns an error if it was gone.
+// stopProcess kills the process that Setup started, and returns an error if it had ended.
 func (h *host) stopProcess() error {
 	err := error(nil)
 	pid, convErr := strconv.Atoi(h.vars["pid"])

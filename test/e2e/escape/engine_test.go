@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
-// escapeImage is an image with the programs of the attempts, some with the setuid bit. Without them an attempt would fail
-// because it cannot be made: attempts in containers have no control.
+// escapeImage is an image with the programs of the attempts, some with the setuid bit. Attempts in containers have no
+// control, so a missing program would look like a refusal.
 const escapeImage = "agent-sandbox-escape:e2e"
 
 //go:embed image
@@ -42,7 +42,7 @@ func dockerTarget(t *testing.T) *target {
 		always: []string{"A1.", "A3.", "A5.", "A10.", "C17.", "C18.", "D30.", "E21.29", "E21.30", "E23.", "F24.", "F25.", "G"},
 		name:   "docker", engine: strings.TrimPrefix(host, "unix://"), env: []string{"DOCKER_HOST=" + host},
 		flags:      []string{"--backend", "docker", "--image", escapeImage, "--ro", "{home}/tools"},
-		processes:  128, // the engine's one limit counts the guest's threads, too
+		processes:  128, // the engine's limit also counts the guest's threads
 		unsuitable: unsuitableForDocker, refuses: refusedByDocker,
 	}
 	if info, err := os.Stat(w.engine); err == nil {

@@ -31,24 +31,24 @@ import (
 // canary is part of every secret of the host.
 const canary = "CANARY-41d3c0"
 
-// host is one user's machine for one attempt: a home with secrets, a repository
-// to work in, and snapshots of both to find changes.
+// host is one user's machine for one attempt: a home with secrets, a repository to work in, and snapshots of both to detect
+// changes.
 type host struct {
 	t       *testing.T
 	uid     int
-	base    string // contains all files of this host; no other host's paths contain it
+	base    string // contains all files of this host; paths of other hosts do not contain it
 	home    string
 	work    string // the repository, in home
 	tmp     string // TMPDIR
-	runtime string // XDG_RUNTIME_DIR, below /run where root can make one
+	runtime string // XDG_RUNTIME_DIR, below /run if root can create it there
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
 	network *testnet.Network // the network of the host; nil: this machine's
 	target  *target          // the kind of sandbox for attempts inside
 
-	services []*listener // that no client may reach
-	found    []process   // by During
+	services []*listener // sockets to which no client may connect
+	found    []process   // noted by During
 	launched int         // PID of the last agent-sandbox
 	bare     bool        // the last attempt ran without a sandbox
 	killed   bool        // agent-sandbox was killed with SIGKILL
@@ -95,7 +95,7 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
 		"attacker": filepath.Join(h.home, "tools", attacker.Name),
 		"ca":       filepath.Join(fixture.base, testnet.AuthorityFile),
-		// Below /tmp, which is the sandbox's own inside and the host's without one.
+		// Below /tmp: a sandbox has its own, without a sandbox it is the host's.
 		"scratch": filepath.Join("/tmp", filepath.Base(fixture.base)+filepath.Base(base)),
 	}
 	h.closers = append(h.closers, func() { h.remove(h.vars["scratch"]) })
@@ -123,8 +123,8 @@ func hostTemplate(t *testing.T, uid int) string {
 		h.write("home/"+f, "# of the host\n")
 	}
 	h.write("tmp/.keep", "")
-	// Without the sample hooks that git copies, to be quick. The nested repository
-	// and the submodule have no directory for hooks at all.
+	// Without the sample hooks, which git would copy, to save time. The nested repository and the submodule have no directory
+	// for hooks at all.
 	h.mustRun(h.home, "/bin/sh", "-euc", `
 		mkdir ../none; export GIT_TEMPLATE_DIR="$PWD/../none"
 		for r in upstream project project/sub/deep/nested; do git init -q $r; git -C $r commit -q --allow-empty -m first; done
@@ -138,7 +138,7 @@ func hostTemplate(t *testing.T, uid int) string {
 		mkdir .git/hooks .git/info; printf '#!/bin/sh\n' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push
 		echo '*.swp' >.git/info/exclude`)
 	h.must(os.Remove(filepath.Join(base, "tmp/.keep")))
-	// The first run leaves files in ~/.local/share, which must be there before each attempt.
+	// The first run creates files in ~/.local/share, which must exist before each attempt.
 	h.tmp, h.runtime = filepath.Join(base, "tmp"), base
 	_ = h.command(h.work, fixture.command, "exec", "--", "true").Run()
 	if hosts.templates == nil {
@@ -155,7 +155,7 @@ func (h *host) must(err error) {
 	}
 }
 
-// write makes a file that the user owns, and its directories.
+// write writes a file that the user owns, and creates its directories.
 func (h *host) write(name, content string) {
 	h.t.Helper()
 	path := h.path(name)
@@ -318,13 +318,13 @@ func (h *host) checkUntouched() error {
 	}
 	changed = slices.DeleteFunc(changed, func(p string) bool {
 		return p == "home/project" || strings.HasPrefix(p, "home/project/") ||
-			// Where the guard puts files that won a race against it.
+			// Here the guard moves files that won a race against it.
 			strings.HasPrefix(p, "home/.local/share/agent-sandbox/quarantine") ||
-			// The stages, which cases of their own are about.
+			// The stages, which have their own cases.
 			strings.HasPrefix(p, stagesDir) ||
 			// Files of agent-sandbox for the running sandbox, and programs for its backend.
 			h.target.isOwnFile(p) ||
-			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
+			// Git's own objects and refs of a linked worktree, whose hooks have their own cases.
 			strings.HasPrefix(p, "home/wt/")
 	})
 	if len(changed) > 0 {
@@ -333,8 +333,8 @@ func (h *host) checkUntouched() error {
 	return nil
 }
 
-// checkUnchanged returns an error that lists which of some names, relative to the work tree, have changed.
-// A name that did not exist must not exist now.
+// checkUnchanged returns an error that lists which of some names, relative to the work tree, have changed. A name that did
+// not exist must still not exist.
 func (h *host) checkUnchanged(names ...string) error {
 	var bad []string
 	for _, name := range names {
@@ -357,7 +357,7 @@ func holdUnchanged(names ...string) func(*host, outcome) error {
 // checkClean returns an error that lists the processes, mounts and control groups that are left.
 func (h *host) checkClean() error {
 	var errs []error
-	if h.target.engine != "" || h.target.pod || h.killed { // the engine, the node or the kernel ends these processes a moment after ours
+	if h.target.engine != "" || h.target.pod || h.killed { // the engine, the node or the kernel ends these processes shortly after ours
 		errs = append(errs, h.waitGone(h.processes()))
 	}
 	for _, p := range h.processes() {
@@ -422,7 +422,7 @@ func (h *host) processes() []process {
 func (h *host) commandPIDs() []int {
 	var out []int
 	for _, p := range h.processes() {
-		// The command executes a larger program beside it, agent-sandbox-kube, where a backend needs that.
+		// The command executes a larger program, agent-sandbox-kube, if a backend requires that.
 		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil && strings.HasPrefix(exe, fixture.command) {
 			out = append(out, p.pid)
 		}
@@ -430,8 +430,8 @@ func (h *host) commandPIDs() []int {
 	return out
 }
 
-// stopCommands sends SIGSTOP to the processes of agent-sandbox and returns them. It looks again until two looks find no new
-// process, because one may be starting.
+// stopCommands sends SIGSTOP to the processes of agent-sandbox and returns them. It repeats the search until two searches
+// find no new process, because one may be starting.
 func (h *host) stopCommands() (stopped []int) {
 	for idle := 0; idle < 2; idle++ {
 		for _, pid := range h.commandPIDs() {
@@ -443,7 +443,7 @@ func (h *host) stopCommands() (stopped []int) {
 	return stopped
 }
 
-// waitGone waits until processes have ended. Pods get more time: they wait for their client to come back.
+// waitGone waits until processes have ended. Pods get more time, because they wait for their client to reconnect.
 func (h *host) waitGone(found []process) error {
 	switch {
 	case h.bare:
@@ -457,7 +457,7 @@ func (h *host) waitGone(found []process) error {
 // endTime limits how long processes take to end on an idle machine.
 const endTime = 10 * time.Second
 
-// bareTime limits the same without a sandbox, where the attempt has left processes that do not end.
+// bareTime limits the same without a sandbox, where the attempt left processes that do not end.
 const bareTime = 2 * time.Second
 
 // waitGone waits until processes have ended, and returns an error for the first that still runs after within.
@@ -485,7 +485,7 @@ func waitGone(found []process, within time.Duration) error {
 // clear kills the processes that an attempt without a sandbox has left, and removes the host's files.
 func (h *host) clear() {
 	if _, err := os.Lstat(h.base); err != nil {
-		return // already
+		return // already reported
 	}
 	for _, p := range h.processes() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -497,7 +497,7 @@ func (h *host) clear() {
 	h.remove(h.base)
 }
 
-// remove deletes a tree of this test, unless an attempt has left a mount in it, through which it would delete other files of
+// remove deletes a tree of this test, unless it contains a mount of an attempt, through which it would delete other files of
 // this machine.
 func (h *host) remove(dir string) {
 	if err := removeTree(dir); err != nil {

@@ -19,19 +19,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// cluster is the testbed's cluster. Its one node is this machine, so that the tests see what pods do to their node.
+// cluster is the testbed's cluster. Its only node is this machine, so the tests see what pods do to their node.
 type cluster struct {
 	t             *testing.T
 	kubeconfig    string
-	namespace     string            // of the sandboxes; it takes restricted pods only
+	namespace     string            // of the sandboxes; it accepts only restricted pods
 	openNamespace string            // of the pod without a sandbox
-	variables     map[string]string // where things of the cluster are
+	variables     map[string]string // of scripts, for parts of the cluster
 }
 
 // testCluster is the cluster while Test_Escape_Kube runs; otherwise nil.
 var testCluster *cluster
 
-// plainPod is a pod with the cluster's defaults. It serves on plainPort, and has a service.
+// plainPod is a pod with the cluster's defaults. It listens on plainPort, and has a service.
 const (
 	plainPod  = "plain"
 	plainPort = "8080"
@@ -58,7 +58,7 @@ func kubeTarget(t *testing.T) *target {
 	if os.Getuid() != 0 {
 		lacking(errors.New("only root can see what pods do to their node"))
 	}
-	_ = dockerTarget(t) // which has built the image
+	_ = dockerTarget(t) // the engine with which the image was built
 	top := filepath.Join("..", "..", "..")
 	c.run(append(os.Environ(), "TESTBED="+bed), "", filepath.Join(top, "test", "testbed", "up.sh"), "load", escapeImage)
 	c.setUp(bed)
@@ -75,7 +75,7 @@ func kubeTarget(t *testing.T) *target {
 	}
 }
 
-// Test_Escape_Kube makes the attempts in pods of a real cluster, and those for pods only.
+// Test_Escape_Kube makes the attempts in pods of a real cluster, and the attempts for pods only.
 func Test_Escape_Kube(t *testing.T) {
 	w := kubeTarget(t)
 	w.run(t, slices.Concat(bwrapAttempts(), contained(), pods()))
@@ -101,7 +101,7 @@ func (c *cluster) kubectl(input string, args ...string) string {
 	return c.run(os.Environ(), input, "kubectl", args...)
 }
 
-// setUp makes the namespaces, services to attack, and a sandbox beside the ones that make attempts.
+// setUp creates the namespaces, services to attack, and a sandbox beside those that make attempts.
 func (c *cluster) setUp(bed string) {
 	c.t.Helper()
 	c.namespace = "agent-sandbox-escape-" + strings.ToLower(rand.Text()[:8])
@@ -119,7 +119,7 @@ func (c *cluster) setUp(bed string) {
 		{"name":"c","image":%q,"imagePullPolicy":"Never","command":["perl","-MIO::Socket::INET","-e",%q]}]}}`, plainPod, c.openNamespace, escapeImage, plainServer), "apply", "--validate=false", "-f", "-")
 	c.kubectl("", "wait", "--for=condition=Ready", "--timeout=60s", "-n", c.openNamespace, "pod/"+plainPod)
 	c.kubectl("", "cp", fixture.attacker, c.openNamespace+"/"+plainPod+":/usr/local/bin/attacker")
-	// For attempts on the guest: a program of its name that runs.
+	// For attempts on the guest: a running program with the guest's name.
 	c.kubectl("", "exec", "-n", c.openNamespace, plainPod, "--", "sh", "-c",
 		"mkdir /run/agent-sandbox /workspace; cp /bin/sleep /run/agent-sandbox/agent-sandbox; /run/agent-sandbox/agent-sandbox 100000 >/dev/null 2>&1 &")
 	server, err := url.Parse(c.kubectl("", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"))
@@ -135,7 +135,7 @@ func (c *cluster) setUp(bed string) {
 	c.startNeighbour()
 }
 
-// startNeighbour starts a sandbox with a network of its own until the end of the test.
+// startNeighbour starts a sandbox with its own network until the end of the test.
 func (c *cluster) startNeighbour() {
 	c.t.Helper()
 	home := c.t.TempDir()
@@ -190,13 +190,13 @@ func (c *cluster) attemptInPlainPod(h *host, attempt *escape) outcome {
 	return o
 }
 
-// checkPlanted looks in every pod's other container for files that an attempt has planted in its own.
+// checkPlanted searches every pod's other container for files that an attempt has created in its own.
 func (c *cluster) checkPlanted(h *host) {
 	h.t.Helper()
 	see := func(pod, container string) bool {
 		cmd := exec.CommandContext(h.t.Context(), "kubectl", "exec", "-n", c.namespace, pod, "-c", container, "--",
 			"sh", "-c", "cat /run/agent-sandbox/planted /tmp/planted 2>/dev/null")
-		out, _ := cmd.Output() // another attempt's pod may have gone
+		out, _ := cmd.Output() // the pod of another attempt may have ended
 		return strings.Contains(string(out), "planted")
 	}
 	seen := false
@@ -223,7 +223,8 @@ func (c *cluster) waitEnded() {
 	}
 }
 
-// addAttacker puts the attacker into the work tree, the only part of the host that a pod sees, and hides it from git.
+// addAttacker copies the attacker into the work tree, the only part of the host that a pod sees, and hides it from
+// git.
 func (h *host) addAttacker() {
 	h.t.Helper()
 	h.must(os.Link(fixture.attacker, filepath.Join(h.work, podAttacker)))

@@ -1,11 +1,12 @@
 //go:build linux
 
 // Package escape_test attacks the sandbox. A case is one attempt, made inside by a
-// script or by this test binary under another name, and assertions about the host.
-// The same attempt is made without a sandbox too, and the same assertions have to
-// find that it succeeds: a case that cannot fail proves nothing.
+// script or by this test binary under another name, with assertions about the
+// host. The control makes the same attempt without a sandbox, and the same
+// assertions must find that it succeeds: a case that cannot fail proves nothing.
 //
-// With -update the matrix in docs/threat-model.md is written anew from the run.
+// With -update the tests write the matrix in docs/threat-model.md from the results
+// of the run.
 package escape_test
 
 import (
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 
 // fixtures holds the state that all cases share.
 type fixtures struct {
-	base     string // outside of /tmp, where a sandbox has its own
+	base     string // outside /tmp, since a sandbox has its own
 	command  string // agent-sandbox
 	attacker string // this binary
 }

@@ -41,7 +41,7 @@ func (r *results) at(id, user string) verdict {
 	return r.verdicts[[2]string{id, user}]
 }
 
-// findMissing returns a case and a user without a result; "": every case was run as every user.
+// findMissing returns a case and a user without a result; "": every case has a result for every user.
 func (r *results) findMissing(all []escape) string {
 	for _, c := range all {
 		for _, u := range users {
@@ -66,20 +66,20 @@ func (r *results) assume(all []escape) {
 	}
 }
 
-// peerRow is a row of the matrix: measurements of other tools as uid 1000
-// with their defaults, writing allowed in the work tree and ~/.ssh and ~/.aws hidden.
+// peerRow is a row of the matrix: measurements of other tools as uid 1000 with their defaults, write
+// access to the work tree, and ~/.ssh and ~/.aws hidden.
 type peerRow struct {
 	attack string
 	peers  [6]string
 }
 
-// peerNames are the columns, with the versions that were measured.
+// peerNames are the columns, with the measured versions.
 var peerNames = [6]string{
 	"no sandbox", "calvinalkan/agent-sandbox 61911f4", "the same, network off", "fence 6d6e0c6",
 	"sandbox-runtime 0.0.78", "landrun 0.1.18",
 }
 
-// notMeasured stands for a feature of a tool that was not tried.
+// notMeasured marks a feature of a tool that was not tried.
 const notMeasured = "not measured"
 
 var peerRows = []peerRow{
@@ -115,7 +115,7 @@ var peerRows = []peerRow{
 	{"leftover files in ws afterwards", [6]string{"–", "none", "none", "none", "none (ghosts while running)", "none"}},
 }
 
-// ownVerdicts are the words for a row that holds, where "ok" would not say it.
+// ownVerdicts are the words for a row that holds, if "ok" would not describe it.
 var ownVerdicts = map[string]string{
 	".codex/.cursor/.envrc/CI/package.json": "ok; package.json is work and stays writable",
 	"inherited fd 9":                        "ok, closed",

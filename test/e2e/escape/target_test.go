@@ -20,11 +20,11 @@ type target struct {
 	name       string
 	flags      []string // of agent-sandbox, besides the case's own
 	persistent bool     // the sandbox is created, used by exec --in, and destroyed
-	engine     string   // the socket of the container engine that makes it; "": none does
-	env        []string // of the host, besides the case's own
+	engine     string   // the socket of the container engine that creates it; "": none
+	env        []string // of the host, in addition to the case's own
 	groups     []uint32 // the user's groups: that of the engine's socket
 	processes  int      // the limit where the policy's is 64
-	always     []string // prefixes of attempts that are made in every run; see completeVariable
+	always     []string // prefixes of the IDs of attempts that every run makes; see completeVariable
 
 	pod         bool              // it has a copy of the work tree that is not copied back
 	insidePaths map[string]string // variables that have other values inside
@@ -47,7 +47,8 @@ func persistentBwrapTarget() *target {
 	}
 }
 
-// keeperAttempts returns the prefixes of attempts whose result may depend on the keeper: processes and the ends of networks.
+// keeperAttempts returns the prefixes of the IDs of attempts whose result may depend on the keeper: processes and network
+// ends.
 func keeperAttempts() []string { return []string{"E21.29", "E21.30", "E23.", "F25."} }
 
 func none(*escape) string { return "" }
@@ -61,8 +62,8 @@ func (w *target) launch(h *host, flags, args []string) []string {
 	return slices.Concat(line, []string{"--"}, args)
 }
 
-// variables returns the placeholders for scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in
-// a sandbox that is made for it, and {flags} are this target's. {processes} is its limit where the policy's is 64.
+// variables returns the placeholders for scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in a
+// new sandbox, and {flags} are this target's. {processes} is its limit where the policy's is 64.
 func (w *target) variables(h *host, flags []string) map[string]string {
 	text := func(args ...string) string { return strings.Join(args, " ") }
 	own := text(h.expandAll(w.flags)...)
@@ -85,18 +86,18 @@ func (w *target) isOwnFile(path string) bool {
 		w.pod && strings.HasPrefix(path, data)
 }
 
-// isOwnSocket reports whether a Unix socket's name is that of the user's own keeper, or of the engine: the engine's end of a
+// isOwnSocket reports whether a Unix socket belongs to the user's own keeper or to the engine: the engine's end of a
 // connection is listed in the network of its client.
 func (w *target) isOwnSocket(name string) bool {
 	keeper, _ := filepath.Match("/proc/self/fd/*/socket", name)
 	return w.persistent && keeper || w.engine != "" && name == w.engine
 }
 
-// isInside reports whether a line is about the container's own root file system, which root may write: a file at a path of
-// the host that the container does not show, where the host itself is checked afterwards, or bytes where no private file
-// system is promised.
+// isInside reports whether a line is about the container's own root file system, which root may write. Either it names a file
+// at a path of the host that the container does not show; the host itself is checked afterwards. Or it names a number of bytes
+// in a place without a private file system.
 func (w *target) isInside(h *host, line string) bool {
-	if w.pod { // every new file is in its own file systems
+	if w.pod { // every new file is in the container's own file systems
 		return strings.HasSuffix(strings.TrimSpace(line), " exists")
 	}
 	if w.engine == "" {
@@ -115,7 +116,7 @@ func (h *host) exec(args ...string) []string {
 }
 
 // createPersistent creates the sandbox that exec --in uses, if the target is persistent. It returns a function that destroys
-// the sandbox, or the outcome of a create that was refused.
+// the sandbox, or the outcome of a refused create.
 func (c *escape) createPersistent(ctx context.Context, h *host, flags []string) (destroy func() error, refused *outcome) {
 	if !h.target.persistent {
 		return func() error { return nil }, nil
@@ -158,8 +159,8 @@ func (c *escape) createPersistent(ctx context.Context, h *host, flags []string) 
 // each attempt needs a sandbox. Without the variable a run makes a part; see chooseAttempts.
 const completeVariable = "AGENT_SANDBOX_ESCAPE"
 
-// chooseAttempts returns the attempts that a run makes as a user: with the variable everywhere all of them, else all that a
-// container or a supervisor inside could change, and one of each other row of the catalogue. Which one, and as whom, differs
+// chooseAttempts returns the attempts that a run makes as a user. With completeVariable these are all attempts. Otherwise they
+// are those whose result may depend on the target, and one of each other row of the catalogue. Which one, and as whom, differs
 // from backend to backend, and is the same in each run.
 func (w *target) chooseAttempts(made []escape, u user) (chosen []escape) {
 	if os.Getenv(completeVariable) == "all" {
@@ -197,7 +198,7 @@ func rowOf(id string) string {
 func hash(words ...string) int {
 	h := fnv.New32a()
 	for _, w := range words {
-		_, _ = h.Write([]byte(w)) // it never fails
+		_, _ = h.Write([]byte(w)) // Write never fails
 	}
 	return int(h.Sum32() >> 1)
 }
@@ -214,7 +215,7 @@ func Test_Escape_Resident(t *testing.T) {
 	persistentBwrapTarget().run(t, bwrapAttempts())
 }
 
-// Test_Escape_Docker makes the attempts in containers of a real engine, and those for containers only.
+// Test_Escape_Docker makes the attempts in containers of a real engine, and the attempts for containers only.
 func Test_Escape_Docker(t *testing.T) {
 	dockerTarget(t).run(t, append(bwrapAttempts(), contained()...))
 }
@@ -226,8 +227,7 @@ func Test_Escape_Resident_Docker(t *testing.T) {
 	w.run(t, append(bwrapAttempts(), contained()...))
 }
 
-// run makes the attempts without their controls, which Test_Escape runs. Attempts for pods only have
-// their controls here.
+// run makes the attempts without their controls, which Test_Escape runs. The controls of attempts for pods only run here.
 func (w *target) run(t *testing.T, all []escape) {
 	t.Helper()
 	checkCatalogue(t, all)

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package attacker is the program that makes attempts inside a sandbox. It runs as the binary of the escape tests under
-// another name, and shares with them the probes of the proxy that it is asked to make.
+// Package attacker is the program that makes attempts inside a sandbox. The binary of the escape tests runs it under
+// another name. The tests and the attacker share the description of the probes of the proxy.
 package attacker
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Name is the name under which a binary that calls Main attacks.
+// Name is the file name under which a binary that calls Main is the attacker.
 const Name = "attacker"
 
 // Main makes the attempt args[0] with the rest of args. It prints a line that begins with OPEN
@@ -86,7 +86,7 @@ func Main(args []string) int {
 // attackSleep waits until it is killed.
 func attackSleep([]string) {
 	for {
-		_, _ = unix.Poll(nil, -1) // an empty select is a deadlock where there is no cgo
+		_, _ = unix.Poll(nil, -1) // without cgo, an empty select would be reported as a deadlock
 	}
 }
 
@@ -105,8 +105,8 @@ func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES)
 }
 
-// reached reports a call with invalid arguments: any answer but a refusal shows
-// that the kernel executed it.
+// reached reports a call with invalid arguments. Any answer except a refusal shows that the kernel executed the
+// call.
 func reached(what string, err error) {
 	if err != nil && isRefused(err) {
 		report(what, err)
@@ -169,7 +169,7 @@ func attackOpenForWriting(args []string) {
 	}
 }
 
-// attackLease takes leases on files, which then have to be asked for by who wants to write them.
+// attackLease takes leases on files; a process that opens such a file for writing then waits for the lease.
 func attackLease(args []string) {
 	for _, name := range args {
 		f, err := os.Open(name)
@@ -205,8 +205,8 @@ func attackDevices([]string) {
 		}
 		for _, e := range entries {
 			info, err := e.Info()
-			// Not every device can be opened in the control: a watchdog begins to count,
-			// a tape rewinds. Disks and the windows into the kernel only answer.
+			// The control must not open every device: a watchdog would start to count, a tape would rewind. Only disks and
+			// these devices of the kernel are harmless to open.
 			window := slices.Contains([]string{"mem", "kmem", "port", "kmsg", "kvm", "fuse", "vsock"}, e.Name())
 			if err != nil || info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 && !window {
 				continue
@@ -217,7 +217,7 @@ func attackDevices([]string) {
 			}
 		}
 	}
-	// The node itself is refused, or it is dead on this mount.
+	// Creating the node is refused, or the node cannot be opened on this mount.
 	for name, dev := range map[string]uint64{"mem": unix.Mkdev(1, 1), "kmsg": unix.Mkdev(1, 11), "disk": unix.Mkdev(254, 0)} {
 		node := "node-" + name
 		if err := unix.Mknod(node, unix.S_IFCHR|0o666, int(dev)); !report("make the device node "+name, err) {

@@ -40,8 +40,9 @@ func attackDirect(args []string) {
 	}
 }
 
-// attackPatience tries to reach the network while the host's process is stopped. It starts no program and opens no file, which
-// would wait for the host, too. It begins after a line from the first pipe, and writes one to the second at its end.
+// attackPatience tries to reach the network while the host's process is stopped. It starts no program and opens no file,
+// because those calls wait for the host, too. It begins after a line from the first pipe, and writes a line to the second at
+// its end.
 func attackPatience(pipes []string) {
 	begin, err := os.OpenFile(pipes[0], os.O_RDWR, 0)
 	if err != nil {
@@ -94,7 +95,7 @@ func attackPatience(pipes []string) {
 	}
 }
 
-// askDirect sends a question to a name server, and returns an error unless it answers.
+// askDirect sends a question to a name server, and returns an error without an answer.
 func askDirect(addr string) error {
 	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("udp", addr)
 	if err != nil {

@@ -77,7 +77,7 @@ func attackCreate(args []string) {
 			path = filepath.Join(dir, path)
 		}
 		if _, there := os.Lstat(path); there == nil {
-			// The host checks whether it has changed.
+			// The host checks whether the file has changed.
 			_ = creators[args[0]](path)
 			continue
 		}
@@ -158,7 +158,7 @@ func viaTmpfile(p string) error {
 	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, p, unix.AT_SYMLINK_FOLLOW)
 }
 
-// viaBind makes the name of a socket.
+// viaBind creates the name as a Unix socket.
 func viaBind(p string) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -256,8 +256,8 @@ func attackSwap(args []string) {
 	fmt.Println("ready")
 	var stop atomic.Bool
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 10)) // go
-		_, _ = os.Stdin.Read(make([]byte, 10)) // the end
+		_, _ = os.Stdin.Read(make([]byte, 10)) // the host's line to begin
+		_, _ = os.Stdin.Read(make([]byte, 10)) // the host's line to end
 		stop.Store(true)
 	}()
 	for !stop.Load() {
@@ -265,8 +265,8 @@ func attackSwap(args []string) {
 	}
 }
 
-// attackRace creates harmless files under a name that other threads keep replacing by a guarded
-// one, so that the guard may check one name and the kernel open the other.
+// attackRace creates files under a harmless name in memory that other threads keep replacing by
+// a guarded one, so that the guard may check one name and the kernel may open the other.
 func attackRace(args []string) {
 	harmless := strings.Repeat("z", len(args[0]))
 	name := append([]byte(harmless), 0)
@@ -288,13 +288,13 @@ func attackRace(args []string) {
 	}
 	creates.Wait()
 	stop()
-	// Not OPEN: the host checks which files exist in the end.
+	// Do not report OPEN: the host checks at the end which files exist.
 	if _, err := os.Lstat(args[0]); err == nil {
 		fmt.Println("raced", args[0])
 	}
 }
 
-// attackRenames is the same for rename.
+// attackRenames does the same with rename.
 func attackRenames(args []string) {
 	harmless := strings.Repeat("z", len(args[0]))
 	name := append([]byte(harmless), 0)

@@ -54,8 +54,9 @@ func attackFollow(args []string) {
 	}
 }
 
-// attackCoalesce makes a request to one host on an HTTP/2 connection to another, as
-// browsers do when the certificate is good for both, and one with the preface alone.
+// attackCoalesce sends a request to one host on an HTTP/2 connection to another, as
+// browsers do if the certificate is valid for both. It also sends only the preface on a
+// connection that did not negotiate HTTP/2.
 func attackCoalesce(args []string) {
 	tunnel := func(protocols ...string) (*tls.Conn, error) {
 		p := Probe{Via: "connect", To: args[0]}

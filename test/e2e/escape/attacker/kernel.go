@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackTerminal pushes characters into a terminal: ioctl(2) takes 64 bits, the
-// kernel looks at 32 of them.
+// attackTerminal pushes characters into a terminal. It sets high bits of the request, because ioctl(2) takes 64 bits and the
+// kernel uses only 32 of them.
 func attackTerminal(args []string) {
 	fd := 0
 	if len(args) > 0 {
@@ -37,7 +37,7 @@ func attackTerminal(args []string) {
 		}
 		arg := [2]byte{3, 0} // TIOCL_PASTESEL
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), tiocLinux|high, uintptr(unsafe.Pointer(&arg)))
-		// Where the terminal is not a console the kernel answers ENOTTY: it has executed the call.
+		// If the terminal is not a console the kernel answers ENOTTY, so it has executed the call.
 		reached(fmt.Sprintf("TIOCLINUX with high bits %x", high>>32), errnoError(errno))
 	}
 }
@@ -107,8 +107,8 @@ func attackKill(args []string) {
 	}
 }
 
-// attackCalls makes system calls with invalid arguments. Every answer but a refusal is a success:
-// the filter has let the call pass.
+// attackCalls makes system calls with invalid arguments. Every answer except a refusal is a success: the filter has passed the
+// call to the kernel.
 func attackCalls(names []string) {
 	bad := ^uintptr(0)
 	for _, name := range names {
@@ -117,7 +117,7 @@ func attackCalls(names []string) {
 			report(name, errors.New("this architecture does not have it"))
 			continue
 		}
-		// In every argument: to acct and kexec_load, zero means to switch something off.
+		// All arguments are invalid. For acct and kexec_load zero is not: it switches a feature off.
 		_, _, errno := unix.Syscall6(nr, bad, bad, bad, bad, bad, bad)
 		reached(name, errnoError(errno))
 	}
@@ -196,7 +196,7 @@ func attackPidfd(args []string) {
 	report("take a descriptor of another process", err)
 }
 
-// attackStatus compares this process's filter, privileges and capabilities in proc(5) with those promised.
+// attackStatus compares this process's filter, privileges and capabilities in proc(5) with the promised ones.
 func attackStatus([]string) {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -221,16 +221,16 @@ func attackStatus([]string) {
 	}
 }
 
-// attackForeign runs programs that make system calls by another architecture's
-// numbers, which a filter that does not check the architecture would allow.
+// attackForeign runs programs that make system calls with another architecture's numbers, which a filter that does not check the
+// architecture would permit.
 func attackForeign(args []string) {
 	for _, name := range args {
 		report("a system call by the numbers of "+name, RunForeign("/tmp", name))
 	}
 }
 
-// RunForeign runs a program in dir that makes system calls by the numbers of i386, as a 64-bit or as a 32-bit program (i386-elf),
-// or of x32. The error is that of the program, or of a machine that has no such numbers.
+// RunForeign runs a program in dir that makes system calls with the numbers of i386, as a 64-bit or as a 32-bit program
+// (i386-elf), or of x32. It returns the error of the program, or an error if this machine has no such numbers.
 func RunForeign(dir, kind string) error {
 	file := filepath.Join(dir, fmt.Sprintf("foreign-%s-%d", kind, os.Getpid()))
 	if err := os.WriteFile(file, foreignProgram(kind), 0o755); err != nil {
@@ -258,7 +258,7 @@ func foreignProgram(kind string) []byte {
 			0xb8, 60, 0, 0, 0, 0x0f, 0x05, 0xf4,
 		},
 	}
-	// The same instructions in a program that is 64-bit, and in one that is 32-bit.
+	// The same instructions in a 64-bit program, and in a 32-bit one.
 	if kind == "i386-elf" {
 		return elf32(code["i386"])
 	}
@@ -295,7 +295,7 @@ func write(b *bytes.Buffer, values ...any) {
 	}
 }
 
-// attackUserns makes user namespaces by clone(2), unshare(2) and unshare(1), and enters those of args.
+// attackUserns creates user namespaces with clone(2), unshare(2) and unshare(1), and enters the namespaces in args.
 func attackUserns(args []string) {
 	for _, flags := range []uintptr{0, unix.CLONE_NEWNS, unix.CLONE_NEWNET, unix.CLONE_NEWPID} {
 		cmd := exec.Command("/bin/true") //nolint:noctx // ends by itself
@@ -316,8 +316,8 @@ func attackUserns(args []string) {
 }
 
 // attackLeave leaves the mounts of the sandbox, with a descriptor of args[0], for a file system on args[1]. Then it removes the
-// other arguments, and renames those that are directories; one with a slash at its end is empty. For the caller's new mounts
-// none of the names is a mount point, so the kernel itself would do it.
+// other arguments, and renames those that are directories; a slash at the end marks an empty one. In the new mount namespace
+// none of the names is a mount point, so the kernel itself would not refuse.
 func attackLeave(args []string) {
 	dir, err := unix.Open(args[0], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {

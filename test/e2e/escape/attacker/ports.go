@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// attackTakeover tries to listen on the proxy's port, in its place or beside it.
+// attackTakeover tries to listen on the proxy's port, instead of the proxy or beside it.
 func attackTakeover([]string) {
 	for _, addr := range []string{"127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", "::"} {
 		for name, options := range map[string][]int{"": nil, "SO_REUSEADDR": {unix.SO_REUSEADDR}, "SO_REUSEPORT": {unix.SO_REUSEPORT, unix.SO_REUSEADDR}} {
@@ -28,7 +28,7 @@ func attackTakeover([]string) {
 	}
 	c, err := net.Dial("tcp", testnet.ProxyAddr) //nolint:noctx // refused or not, it is quick
 	if err == nil {
-		// A process with a descriptor of the listener could accept in the proxy's place.
+		// A process with a descriptor of the listener could accept instead of the proxy.
 		_ = c.Close()
 	}
 	listeners, _ := filepath.Glob("/proc/[0-9]*/fd/[0-9]*")
@@ -67,7 +67,7 @@ func listenOn(addr netip.Addr, options []int) error {
 	return unix.Listen(fd, 1)
 }
 
-// listening finds the sockets that listen on a port, by the names that descriptors have.
+// listening finds the sockets that listen on a port, by the link targets of descriptors.
 func listening(port int) map[string]bool {
 	out := map[string]bool{}
 	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -85,7 +85,7 @@ func listening(port int) map[string]bool {
 	return out
 }
 
-// attackServe answers on ports, on all addresses, until it reads a line.
+// attackServe answers on ports of all addresses until it reads a line.
 func attackServe(args []string) {
 	for _, port := range args {
 		l, err := net.Listen("tcp", ":"+port) //nolint:noctx // as long as the attack

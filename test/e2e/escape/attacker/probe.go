@@ -23,17 +23,17 @@ import (
 // Probe is one attempt on the proxy.
 type Probe struct {
 	Name string
-	Good bool // it must be allowed: if it fails, the others prove nothing
+	Good bool // it must be allowed; if it fails, the other probes prove nothing
 
 	Via    string // "connect", "socks", "socks4", or "plain": a request to the proxy
 	To     string // HOST:PORT of a tunnel; for socks HOST may be an address in []; for plain a URL
-	Inner  string // in place of Host in CONNECT
-	Expect string // in an answer that shows success; empty: what a forbidden server answers
+	Inner  string // of CONNECT instead of To
+	Expect string // in an answer that shows success; "": the answer of a forbidden server
 
 	TLS      bool
 	SNI      string // of TLS; "-": none
-	Swap     string // is put in the place of SNI, which has its length
-	Pieces   int    // bytes of the records that the ClientHello is cut into
+	Swap     string // replaces SNI in the ClientHello; it has the same length
+	Pieces   int    // size of the records into which the ClientHello is split
 	Protocol string // ALPN
 
 	Method string // GET
@@ -41,8 +41,8 @@ type Probe struct {
 	Host   string // of the request; empty: that of To
 	Fields string // lines that end in CRLF
 	Body   string
-	Raw    string // in place of all of the request
-	Base64 []byte // the same, of any bytes
+	Raw    string // replaces the whole request
+	Base64 []byte // the same, with arbitrary bytes
 }
 
 // ProbeArgs returns the arguments with which Main makes probes.
@@ -58,7 +58,7 @@ func ProbeArgs(list ...Probe) []string {
 	return args
 }
 
-// attackProbe makes the probes of ProbeArgs.
+// attackProbe runs the probes of ProbeArgs.
 func attackProbe(args []string) {
 	for _, arg := range args {
 		p, err := parseProbe(arg)
@@ -100,7 +100,7 @@ func (p *Probe) run() {
 	}
 }
 
-// answer returns everything that came back.
+// answer returns all received data.
 func (p *Probe) answer() (string, error) {
 	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("tcp", testnet.ProxyAddr)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *Probe) answer() (string, error) {
 	return got + more, err
 }
 
-// open asks for a tunnel.
+// open requests a tunnel.
 func (p *Probe) open(c net.Conn) (string, error) {
 	switch p.Via {
 	case "connect":
@@ -202,7 +202,7 @@ func (p *Probe) request() []byte {
 	return []byte(method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + p.Fields + "\r\n" + p.Body)
 }
 
-// handshake does TLS without verifying the server.
+// handshake performs a TLS handshake without verifying the server.
 func (p *Probe) handshake(c net.Conn) (net.Conn, error) {
 	config := &tls.Config{InsecureSkipVerify: true, ServerName: p.SNI} //nolint:gosec // the attacker trusts every server
 	switch p.SNI {
@@ -251,7 +251,7 @@ func (h *helloConn) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// readUntil reads up to an end, and fails when sign is not in it.
+// readUntil reads up to end, and fails if the text lacks sign.
 func readUntil(c net.Conn, end, sign string) (string, error) {
 	var all []byte
 	one := make([]byte, 1)

@@ -17,10 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackTimed races the guard with knowledge of how it inspects calls: the second
-// thread strikes at one moment after the call began, late at first and then ever
-// earlier, so that a strike that comes too late never causes a refusal. It stops at
-// the first success, and removes the files that its other tries created.
+// attackTimed races the guard and uses knowledge of how it inspects calls. The second thread changes the call at one moment
+// after it began: late at first, and earlier each time. A change that comes too late causes no refusal. It stops at the first
+// success, and removes the files that its other tries created.
 func attackTimed(args []string) {
 	kind, target := args[0], args[1]
 	race := timedRaces[kind](target)
@@ -141,8 +140,7 @@ func openRaw(name *byte) {
 	}
 }
 
-// attackMoves makes a directory below another that is moved meanwhile to where the result is
-// guarded: args[0]/args[1].
+// attackMoves creates a directory below one that is moved meanwhile, so that the result is at a guarded path: args[0]/args[1].
 func attackMoves(args []string) {
 	parent, child := args[0], args[1]
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
@@ -163,9 +161,9 @@ func attackMoves(args []string) {
 	}
 }
 
-// attackFlips makes entries by the calls that args[2:] names, or by every call, under a name that other threads keep replacing
-// by a guarded one of the same length: args[1], and args[0] is the harmless one. Whatever comes into being at the guarded
-// name is shown.
+// attackFlips creates entries with the calls in args[2:], or with every call, under a name that other threads keep replacing
+// by a guarded one of the same length. args[0] is the harmless name, args[1] the guarded one. It reports everything that
+// appears at the guarded name.
 func attackFlips(args []string) {
 	harmless, target := args[0], args[1]
 	address := unixAddress(harmless)
@@ -175,7 +173,7 @@ func attackFlips(args []string) {
 }
 
 // startFlips starts threads that replace a name, which system calls read meanwhile, by guarded and by harmless in turn. All
-// three have one length. stop ends the threads and waits for them.
+// three have the same length. stop ends the threads and waits for them.
 func startFlips(name []byte, guarded, harmless string, threads int) (stop func()) {
 	var flips sync.WaitGroup
 	var stopped atomic.Bool
@@ -193,8 +191,8 @@ func startFlips(name []byte, guarded, harmless string, threads int) (stop func()
 	}
 }
 
-// attackSwings makes entries by the calls that args[1:] names, or by every call, below a link that other threads keep
-// exchanging: its target is the directory of args[0], which is guarded, or one in which it is not.
+// attackSwings creates entries with the calls in args[1:], or with every call, below a link that other threads keep
+// exchanging. Its target is the directory of args[0], where the name is guarded, or another directory, where it is not.
 func attackSwings(args []string) {
 	target := args[0]
 	dir, last := filepath.Split(target)
@@ -212,14 +210,14 @@ func attackSwings(args []string) {
 	swings.Wait()
 }
 
-// entryMaker is a call that makes an entry.
+// entryMaker is a call that creates an entry.
 type entryMaker struct {
 	name string
 	call func()
 }
 
-// makeRaced makes entries at the path of an address, which leads to harmless or to target. It removes harmless, and ends when
-// target exists.
+// makeRaced creates entries at the path in memory, which means harmless or target. It removes harmless, and ends when target
+// exists.
 func makeRaced(only []string, address []byte, harmless, target string) {
 	name := address[2:]
 	_ = os.WriteFile("flips-source", nil, 0o644)

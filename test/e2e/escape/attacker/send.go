@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// attackSend makes probes with the value of a variable, args[0], in the place of
-// "@SECRET@", and with other forms of it.
+// attackSend sends probes with the value of the variable args[0] in the place of
+// "@SECRET@", and with other encodings of the value.
 func attackSend(args []string) {
 	value := os.Getenv(args[0])
 	if value == "" {

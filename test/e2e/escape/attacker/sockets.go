@@ -19,13 +19,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// SocketTypes has the socket type for each kind of attempt on a Unix socket.
+// SocketTypes has the socket type of each kind of connection attempt.
 var SocketTypes = map[string]int{
 	"stream": unix.SOCK_STREAM, "seqpacket": unix.SOCK_SEQPACKET, "dgram": unix.SOCK_DGRAM,
 	"sendto": unix.SOCK_DGRAM, "sendmsg": unix.SOCK_DGRAM, "sendmmsg": unix.SOCK_DGRAM,
+	"pair": unix.SOCK_DGRAM,
 }
 
-// attackConnect tries pairs of a type and an address. Abstract addresses begin with @.
+// attackConnect connects to pairs of a type and an address. Abstract addresses begin with @.
 func attackConnect(args []string) {
 	for i := 0; i+1 < len(args); i += 2 {
 		kind, addr := args[i], args[i+1]
@@ -52,8 +53,17 @@ func dial(kind, addr string) error {
 	return err
 }
 
+// openUnix opens a socket, or a pair of which it returns one end.
+func openUnix(kind string) (int, error) {
+	if kind != "pair" {
+		return unix.Socket(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
+	}
+	ends, err := unix.Socketpair(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
+	return ends[0], err // the other one stays open until the end
+}
+
 func connectUnix(kind, addr string) error {
-	fd, err := unix.Socket(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
+	fd, err := openUnix(kind)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
@@ -61,7 +71,7 @@ func connectUnix(kind, addr string) error {
 	sa := &unix.SockaddrUnix{Name: addr}
 	msg := []byte("attack\n")
 	switch kind {
-	case "sendto":
+	case "sendto", "pair":
 		return unix.Sendto(fd, msg, 0, sa)
 	case "sendmsg":
 		return unix.Sendmsg(fd, msg, nil, sa, 0)
@@ -152,7 +162,7 @@ func attackFlip(args []string) {
 	copy(path[:], good)
 	stop := startFlips(path[:], bad, good, 1)
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-		// Not to wait when the host does not accept.
+		// Non-blocking, so that it does not wait if the host does not accept.
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 		if err != nil {
 			break
@@ -163,8 +173,7 @@ func attackFlip(args []string) {
 	stop()
 }
 
-// attackFamilies opens sockets of families that lead out of a network namespace
-// or into the kernel.
+// attackFamilies opens sockets of families that reach outside a network namespace or into the kernel.
 func attackFamilies(args []string) {
 	families := map[string][2]int{
 		"vsock": {unix.AF_VSOCK, unix.SOCK_STREAM}, "alg": {unix.AF_ALG, unix.SOCK_SEQPACKET},

@@ -55,8 +55,8 @@ func certificate(name string) *x509.Certificate {
 	}
 }
 
-// certificate returns a certificate for name, or for the address if name is empty; that of badcert.test is
-// not signed by the authority.
+// certificate returns a certificate for name, or for the address if name is empty; the certificate of
+// badcert.test is not signed by the authority.
 func (a *Authority) certificate(name string, addr netip.Addr) (*tls.Certificate, error) {
 	tmpl := certificate(name)
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}

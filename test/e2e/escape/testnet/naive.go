@@ -85,7 +85,7 @@ func (n *naiveProxy) http(c net.Conn, br *bufio.Reader) {
 	if i := strings.IndexAny(authority, "/?#\\"); i >= 0 {
 		authority = authority[:i]
 	}
-	// The server is asked as if there were no proxy.
+	// Send the request to the server as if there were no proxy.
 	head = bytes.Replace(head, []byte(" http://"+authority), []byte(" "), 1)
 	head = bytes.Replace(head, []byte("  "), []byte(" / "), 1)
 	n.splice(c, br, authority, "80", head, "")
@@ -169,7 +169,7 @@ func (n *naiveProxy) splice(c net.Conn, br *bufio.Reader, authority, port string
 	_, _ = io.Copy(c, server)
 }
 
-// resolve asks libc, on the machine.
+// resolve resolves a name with libc, on the machine.
 func (n *naiveProxy) resolve(host string) (addr string, err error) {
 	err = n.network.Machine.Do(func() error {
 		out, err := exec.Command("getent", "ahosts", host).Output() //nolint:noctx // as long as a case

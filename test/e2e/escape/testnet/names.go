@@ -11,14 +11,15 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Where the hosts of the test network are.
+// Addresses of the hosts of the test network.
 const (
 	AllowedAddr = "93.184.216.10"
 	EvilAddr    = "93.184.216.66"
 )
 
-// KnownHosts are the names with addresses of their own. Names below allowed.test and
-// api.test are where these are; all others, known or not, are at evilAddr.
+// KnownHosts are the names with their own addresses. Names below allowed.test and
+// api.test have the addresses of those; all other names, known or not, have
+// evilAddr.
 var KnownHosts = map[string][]string{
 	"allowed.test":     {AllowedAddr, "2606:2800:220:1::10"},
 	"lenient.test":     {"93.184.216.30"},
@@ -56,8 +57,8 @@ var KnownHosts = map[string][]string{
 // ProxyAddr is the address of the proxy in a sandbox with an allow-list.
 const ProxyAddr = "127.0.0.1:3128"
 
-// FlipName has the address of allowed.test when it is first asked for, and then the
-// machine's loopback, as DNS rebinding has it.
+// FlipName resolves to the address of allowed.test the first time, and then to the
+// machine's loopback, as in DNS rebinding.
 const FlipName = "flip.test"
 
 func addressesOf(name string) []string {
@@ -93,7 +94,7 @@ func newNameServer(addr string) (*nameServer, error) {
 				return
 			}
 			if out, err := s.answer(buf[:n]); err == nil {
-				_, _ = conn.WriteTo(out, from) // the client may have gone
+				_, _ = conn.WriteTo(out, from) // the client may have disconnected
 			}
 		}
 	}()

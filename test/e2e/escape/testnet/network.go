@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is a thread with a network namespace of its own. Sockets that are made on it
-// belong to that namespace, and programs that it starts run there.
+// Space is a thread with its own network namespace. Sockets that Do creates belong to that namespace, and programs that it
+// starts run there.
 type Space struct {
 	jobs chan func()
 	tid  int
@@ -64,23 +64,22 @@ func (s *Space) Do(f func() error) error {
 	return <-done
 }
 
-// proc reads a file of the thread's in /proc.
+// proc reads a file of the thread below /proc.
 func (s *Space) proc(name string) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/%s", s.tid, name))
 	return string(data), err
 }
 
-// Addresses of the machine on the cable; all others are on the internet.
+// Addresses of the machine on the cable; all other addresses are on the internet.
 const (
 	OwnIPv4 = "93.184.215.1"
 	OwnIPv6 = "2606:2800:220:2::1"
 )
 
-// Network is a machine and an internet, two network namespaces with a cable between
-// them. A server answers at every address that is not the machine's, of any kind, and
-// records each visit. The methods are safe for concurrent use, except Begin.
+// Network is a machine and an internet, two network namespaces with a cable between them. A server answers at every address
+// except the machine's, and records each visit. The methods are safe for concurrent use, except Begin.
 type Network struct {
-	dir               string // where its files are
+	dir               string // the directory of its files
 	Machine, Internet *Space
 	cable             int // a packet socket at the internet's end of the cable
 	Authority         *Authority
@@ -102,20 +101,20 @@ type Limits struct {
 	Naive  bool     // the control has a careless proxy; see StartNaiveProxy
 }
 
-// networks has the networks that no case uses at the moment. There are as many as were in use at one time.
+// networks has the networks that no case uses at the moment. Borrow creates one if all are in use.
 var networks struct {
 	sync.Mutex
 	free      []*Network
-	Authority *Authority // of all of them
+	Authority *Authority // of all networks
 	err       error
 }
 
 // AuthorityFile has the certificate that signs for all servers, in the directory that the first call of Borrow names.
 const AuthorityFile = "ca.pem"
 
-// Borrow returns a network for the rest of a test. The first call writes the files of all networks into dir, which every
-// user must be able to read. Without root it skips the test; where the network cannot be built it skips the test too, or
-// fails it if required. Attempts of a plain user run in the same networks.
+// Borrow returns a network for the rest of a test. The first call writes the files of all networks into dir, which every user
+// must be able to read. Without root it skips the test; if the network cannot be built it skips the test too, or fails it if
+// required. Attempts of a plain user run in the same networks.
 func Borrow(t *testing.T, dir string, required bool) *Network {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -144,7 +143,7 @@ func Borrow(t *testing.T, dir string, required bool) *Network {
 	return nil
 }
 
-// newNetwork is called with networks locked.
+// newNetwork requires that the caller has locked networks.
 func newNetwork(dir string) (*Network, error) {
 	w := &Network{dir: dir, marks: map[string]chan struct{}{}, want: &Limits{}}
 	var err error
@@ -188,7 +187,7 @@ func (w *Network) connectInternet() error {
 	if err := ip(
 		"link set lo up",
 		"addr add 93.184.215.2/24 dev far", "-6 addr add 2606:2800:220:2::2/64 dev far nodad", "link set far up",
-		// All addresses are here, but the ones on the cable.
+		// All addresses are local here, except those on the cable.
 		"route add local default dev lo table main", "-6 route add local default dev lo table main",
 	); err != nil {
 		return err
@@ -233,7 +232,7 @@ func (w *Network) connectMachine() error {
 	if w.answers, err = newNameServer("127.0.0.1:53"); err != nil {
 		return err
 	}
-	// A service of the machine's, on all of its addresses.
+	// A service of the machine, on all of its addresses.
 	return w.Web.listen(true, "53", "80", "443", "7001")
 }
 
@@ -247,8 +246,7 @@ func ip(lines ...string) error {
 	return nil
 }
 
-// Dial connects from the machine; addr has an address, not a name, for which other
-// threads would be asked.
+// Dial connects from the machine. addr must contain an address, because other threads would resolve a name.
 func (w *Network) Dial(addr string) (c net.Conn, err error) {
 	err = w.Machine.Do(func() (err error) {
 		c, err = (&net.Dialer{Timeout: DialTimeout}).Dial("tcp", addr)
@@ -270,7 +268,7 @@ func (w *Network) Begin(want *Limits) error {
 	return nil
 }
 
-// Settle waits until the servers have handled everything that was sent to them before.
+// Settle waits until the servers have handled everything that was sent before the call.
 func (w *Network) Settle() error {
 	for i, addr := range w.Web.marks() {
 		done := make(chan struct{})
@@ -305,7 +303,7 @@ func (w *Network) Sockets(ignored func(name string) bool) ([]string, error) {
 			const listen = "0A"
 			switch {
 			case i == 0, strings.HasPrefix(file, "net/tcp") && f[3] != listen, file == "net/unix" && len(f) < 8:
-				continue // neither connections, which end in their own time, nor sockets without a name
+				continue // neither connections, which end later, nor sockets without a name
 			}
 			other := file == "net/unix" && ignored != nil && ignored(f[len(f)-1])
 			if name := file + " " + f[1]; !other && (file == "net/unix" || !slices.Contains(w.fixed, name)) {
@@ -316,8 +314,8 @@ func (w *Network) Sockets(ignored func(name string) bool) ([]string, error) {
 	return out, nil
 }
 
-// Judge returns an error that lists an attempt's traffic beyond its limits. A mount of the machine's
-// whose path contains "/" and dir counts as left behind.
+// Judge returns an error that lists an attempt's traffic beyond its limits. A mount of the machine counts as left behind if
+// its path contains "/" and dir.
 func (w *Network) Judge(dir string) error {
 	packets := w.packets()
 	if err := w.Settle(); err != nil {

@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// DialTimeout limits how long a connection takes to be made, and how long it is silent.
+// DialTimeout limits the time to connect, and the time without data on a connection.
 const DialTimeout = 3 * time.Second
 
-// Visit is a record of a server: a connection, a TLS handshake on it, or a request.
+// Visit is an event at a server: a connection, a TLS handshake on it, or a request.
 type Visit struct {
 	To     netip.AddrPort // the address that was reached
-	own    bool           // it is the machine's
-	hello  bool           // a handshake; then host is the server name
+	own    bool           // the address belongs to the machine
+	hello  bool           // of a handshake, with the server name in host
 	Host   string         // of a request, without a port; or of a handshake
 	Method string
 	Path   string
@@ -46,7 +46,7 @@ func (v Visit) String() string {
 	return fmt.Sprintf("%s at %s (the machine's own: %v) %q", kind, v.To, v.own, v.text)
 }
 
-// isPermitted reports whether a visit is one that the case may make.
+// isPermitted reports whether the case may make a visit.
 func (w *Network) isPermitted(v Visit) bool {
 	has := func(host string) bool {
 		return slices.ContainsFunc(addressesOf(host), func(a string) bool { return netip.MustParseAddr(a).Unmap() == v.To.Addr() }) ||
@@ -85,7 +85,7 @@ const (
 type Website struct {
 	network    *Network
 	plain, tls chan net.Conn
-	listeners  []string // addresses to make a mark at
+	listeners  []string // addresses of connections that only synchronise; see marks
 
 	mu   sync.Mutex
 	open map[*seenConn]bool
@@ -94,8 +94,8 @@ type Website struct {
 func newWebsite(w *Network) *Website {
 	s := &Website{network: w, plain: make(chan net.Conn), tls: make(chan net.Conn), open: map[*seenConn]bool{}}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, TLSConfig: w.Authority.config(w)}
-	go func() { _ = server.Serve(queueListener(s.plain)) }()          // as long as the tests
-	go func() { _ = server.ServeTLS(queueListener(s.tls), "", "") }() // as long as the tests
+	go func() { _ = server.Serve(queueListener(s.plain)) }()          // runs as long as the tests
+	go func() { _ = server.ServeTLS(queueListener(s.tls), "", "") }() // runs as long as the tests
 	return s
 }
 
@@ -167,7 +167,7 @@ func (s *Website) Connections() []*seenConn {
 	return slices.Collect(maps.Keys(s.open))
 }
 
-// WaitReleased waits until all connections have ended, and returns an error for one that does not.
+// WaitReleased waits until all connections have ended, and returns an error for one that has not.
 func (s *Website) WaitReleased() error {
 	for _, c := range s.Connections() {
 		select {
@@ -179,7 +179,7 @@ func (s *Website) WaitReleased() error {
 	return nil
 }
 
-// seenConn is a connection of which something may have been read ahead.
+// seenConn is a connection whose first bytes may have been read ahead.
 type seenConn struct {
 	net.Conn
 
@@ -200,7 +200,7 @@ func (c *seenConn) Close() error {
 // Read returns the data that was read ahead first.
 func (c *seenConn) Read(p []byte) (int, error) { return c.br.Read(p) }
 
-// httpBegins matches a request, and not other protocols that begin with letters.
+// httpBegins matches the beginning of a request, and not other protocols that begin with letters.
 var httpBegins = regexp.MustCompile(`^([A-Za-z]{4}|[A-Za-z]{1,3} )`)
 
 var requestLine = regexp.MustCompile(`[A-Z]+ (\S+) HTTP/[0-9.]+\s`)
@@ -225,8 +225,8 @@ func (s *Website) serve(c *seenConn) {
 	}
 }
 
-// lenient accepts as a request everything that some server might accept, at any place. The hidden
-// requests of the attacks contain the word smuggled.
+// lenient finds a request at any place that some server might parse as one. The hidden requests of the
+// attacks contain the word smuggled.
 func (s *Website) lenient(c *seenConn) {
 	defer c.Close()
 	var all []byte
@@ -269,7 +269,7 @@ func (s *Website) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(rw, "%s %s %s%s at %s\n", verdict, r.Method, r.Host, v.Path, v.To)
 }
 
-// hostOnly cuts a port and the dot at the end.
+// hostOnly removes a port and the dot at the end.
 func hostOnly(s string) string {
 	if h, _, err := net.SplitHostPort(s); err == nil {
 		s = h
