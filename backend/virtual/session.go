@@ -46,7 +46,7 @@ func (i *instance) NewSession(ctx context.Context) (*Session, error) {
 // Run runs a script. When ctx ends, its processes are killed, and the session continues.
 func (s *Session) Run(ctx context.Context, text string, stdio sandbox.Stdio) (shell.Result, error) {
 	return s.shell.RunScript(ctx, shell.Script{Text: text}, shell.Stdio{
-		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
+		Stdin: wrapReader(stdio.Stdin), Stdout: wrapWriter(stdio.Stdout), Stderr: wrapWriter(stdio.Stderr),
 	})
 }
 
@@ -54,7 +54,7 @@ func (s *Session) Run(ctx context.Context, text string, stdio sandbox.Stdio) (sh
 func (s *Session) Value(ctx context.Context, word string) string {
 	var out bytes.Buffer
 	// On an error the value is empty: the user may have set any variable.
-	_, _ = s.shell.Run(ctx, `builtin printf %s "`+word+`"`, shell.Stdio{Stdout: &out, Stderr: io.Discard})
+	_, _ = s.shell.RunScript(ctx, shell.Script{Text: `builtin printf %s "` + word + `"`, Aside: true}, shell.Stdio{Stdout: &out, Stderr: io.Discard})
 	return out.String()
 }
 
@@ -82,7 +82,8 @@ func (s *Session) Complete(ctx context.Context, typed string) (word string, choi
 
 func (s *Session) generate(ctx context.Context, flags, word string) []string {
 	var out bytes.Buffer
-	_, _ = s.shell.Run(ctx, "builtin compgen "+flags+" -- "+shell.Quote(word), shell.Stdio{Stdout: &out, Stderr: io.Discard})
+	script := shell.Script{Text: "builtin compgen " + flags + " -- " + shell.Quote(word), Aside: true}
+	_, _ = s.shell.RunScript(ctx, script, shell.Stdio{Stdout: &out, Stderr: io.Discard})
 	list := strings.Fields(out.String())
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -94,6 +95,9 @@ func (s *Session) abs(name string) string {
 	}
 	return path.Join(s.shell.Dir(), name)
 }
+
+// SetStatus sets $? for the next command, 130 after one that a key interrupted.
+func (s *Session) SetStatus(status int) { s.shell.SetStatus(status) }
 
 // Usage returns what the files of the sandbox take, the system's own included.
 func (s *Session) Usage() vfs.Usage { return s.shell.FS().Usage() }

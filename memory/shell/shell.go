@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -53,9 +54,9 @@ type Shell struct {
 	frozen *frozen // the shell as it is, nil when a Run may have changed it
 }
 
-// Stdio are the streams of a Run. Nil fields: no input, output that is lost. They are not used any
-// more when Run has returned. A Stdin whose Read blocks holds a goroutine until that returns; what it
-// then read, as all that was read and no command took, is lost unless it is an Unreader.
+// Stdio holds the streams of a Run. Nil fields: no input, output that is lost. They are not used any more when Run has returned.
+// A Stdin whose Read blocks holds a goroutine until that returns; what it then read, as all that was read and no command took, is
+// lost unless it is an Unreader.
 type Stdio struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -76,6 +77,8 @@ type Script struct {
 	Args []string // $1 ...; nil: as they were
 	Exit bool     // the shell ends with the script: its EXIT trap runs
 	Wait bool     // wait also for jobs that still hold Stdout or Stderr, as a process that reads a pipe to its end does
+	// Aside: the script changes none of $?, $_ and PIPESTATUS, as PROMPT_COMMAND and traps do not.
+	Aside bool
 
 	// Program is a name or path and arguments, which run in the shell's place instead of Text. What
 	// cannot be found gets bash's message; call LookPath to word your own.
@@ -124,7 +127,7 @@ func newMachine(o Options) *machine {
 	}
 	switch {
 	case o.Programs == nil:
-		m.programs.Store(newPrograms(shells()).with(o.Commands, m.lib.builtins))
+		m.programs.Store(newPrograms(shellPrograms()).with(o.Commands, m.lib.builtins))
 	case len(o.Commands) == 0:
 		m.programs.Store(o.Programs.table)
 	default:
@@ -179,6 +182,13 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	s.m.begin(run, cancel)
 	s.frozen = nil
 	sh := s.sh
+	if sc.Aside {
+		state, pipes := sh.captureState(), slices.Clone(sh.pipeStatus)
+		defer func() {
+			sh.restoreState(state)
+			sh.pipeStatus = pipes
+		}()
+	}
 	sh.begin(run, sc, io)
 	s.opened()
 	defer s.m.shut()
@@ -202,6 +212,14 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 		return res, context.Cause(ctx)
 	}
 	return res, nil
+}
+
+// SetStatus sets $? for the next script, as an interactive shell does when a key interrupts a line. status is 0 to 255.
+func (s *Shell) SetStatus(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = nil
+	s.sh.status = status & 0xff
 }
 
 // Close ends all processes of the machine and waits for them.
@@ -234,7 +252,7 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	sh.paidLevels = 0
 	_ = sh.setFd(0, sh.hostInput(io.Stdin))
 	_ = sh.setFd(1, hostWriter(io.Stdout))
-	if io.Stderr != nil && sameWriter(io.Stderr, io.Stdout) {
+	if io.Stderr != nil && isSameWriter(io.Stderr, io.Stdout) {
 		_ = sh.setFd(2, sh.fds.Get(1).Ref())
 	} else {
 		_ = sh.setFd(2, hostWriter(io.Stderr))
@@ -257,8 +275,8 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	}
 }
 
-// hostInput returns a description of the caller's input. Without one it is the null device, which programs such as rg tell from
-// a pipe.
+// hostInput returns a description of the caller's input. Without one it is the null device, which programs such as rg distinguish
+// from a pipe.
 func (sh *interp) hostInput(r io.Reader) *fd.Description {
 	if r != nil {
 		return fd.NewHost(r, nil, "stdin")
@@ -277,8 +295,8 @@ func hostWriter(w io.Writer) *fd.Description {
 	return fd.NewHost(nil, w, "stdout")
 }
 
-// sameWriter reports whether both streams go to one place.
-func sameWriter(a, b io.Writer) (same bool) {
+// isSameWriter reports whether both streams go to one place.
+func isSameWriter(a, b io.Writer) (same bool) {
 	defer func() { _ = recover() }() // Values that cannot be compared are not the same.
 	return a == b
 }
@@ -525,8 +543,8 @@ func (m *machine) shut() {
 // called while a Run goes on.
 func (s *Shell) Processes() []ProcessInfo { return s.m.processes() }
 
-// Incomplete reports whether a script ends in the middle of a command, so that whoever types it should
-// be asked for more lines: an open quote, a here-document without its end, a loop without done.
+// Incomplete reports whether a script ends in the middle of a command, so that a prompt should ask the user for more lines: an
+// open quote, a here-document without its end, a loop without done.
 func Incomplete(text string) bool {
 	asked := false
 	p := syntax.NewParser(text, syntax.Options{ExtGlob: func() bool { return true }, More: func() (string, bool) {
@@ -542,7 +560,7 @@ func Incomplete(text string) bool {
 		case asked:
 			return true
 		case err != nil:
-			return false // More lines would not mend it.
+			return false // More lines would not make it valid.
 		}
 	}
 }

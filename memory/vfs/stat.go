@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Stat describes the file that path leads to.
+// Stat describes the file at path; links are followed.
 func (f *FS) Stat(c Cred, path string) (Info, error) { return f.stat("stat", c, path, true) }
 
 // Lstat is [FS.Stat], but describes a link as last component itself.
@@ -45,7 +45,7 @@ func (f *FS) stat(op string, c Cred, path string, follow bool) (Info, error) {
 		err = pathError(op, path, e)
 	}
 	i.Name = pathpkg.Base(path)
-	return i, named(err, path)
+	return i, withName(err, path)
 }
 
 func (f *FS) infoOf(n *inode, name string) Info {
@@ -71,7 +71,7 @@ func (f *FS) Readlink(c Cred, path string) (string, error) {
 	if e != elsewhere {
 		return target, pathError("readlink", path, e)
 	}
-	return visit(f, "readlink", &c, path, followIf(strings.HasSuffix(path, "/")),
+	return runElsewhere(f, "readlink", &c, path, followIf(strings.HasSuffix(path, "/")),
 		func(g *FS, path string) (string, error) { return g.Readlink(c, path) },
 		func(s *spot) (string, syscall.Errno) {
 			if s.entry.Info.Mode.Type() != modeLink || s.jump {
@@ -111,15 +111,15 @@ func (f *FS) realpathElsewhere(c *Cred, path string) (string, error) {
 	case e != 0:
 	case s.fs != nil:
 		p, err := s.fs.Realpath(*c, s.path)
-		return under(s.top, p), named(err, path)
+		return joinBelow(s.top, p), withName(err, path)
 	case s.jump:
 		if strings.HasPrefix(s.entry.Target, "/") {
 			return s.entry.Target, nil
 		}
-		return under(s.top, pathpkg.Join("/", pathpkg.Dir(s.name), s.entry.Target)), nil
+		return joinBelow(s.top, pathpkg.Join("/", pathpkg.Dir(s.name), s.entry.Target)), nil
 	default:
 		if e = s.there(); e == 0 {
-			return under(s.top, pathpkg.Join("/", s.name)), nil
+			return joinBelow(s.top, pathpkg.Join("/", s.name)), nil
 		}
 	}
 	return "", pathError("realpath", path, e)
@@ -209,7 +209,7 @@ func (f *FS) accessElsewhere(c Cred, path string, mask uint32) error {
 	case s.fs != nil:
 		err := s.fs.Access(c, s.path, mask)
 		if err != nil || mask&MayWrite == 0 || !s.on.isReadOnly() {
-			return named(err, path)
+			return withName(err, path)
 		}
 		e = syscall.EROFS
 	default:
@@ -246,7 +246,7 @@ const (
 // Info is the result of stat(2) for an inode.
 type Info struct {
 	Name                string // last component of the path it was asked by; "/" for the root
-	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted; Ino tells them apart as well
+	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted; their Inos differ as well
 	Ino                 uint64
 	Mode                fs.FileMode
 	Nlink               int
@@ -303,7 +303,11 @@ func (n *inode) info(name string) Info {
 	}
 	switch n.mode & sIFMT {
 	case sIFREG:
-		i.Blocks = (n.held + 4095) / 4096 * 8
+		held := n.held
+		if n.lower != nil {
+			held = n.size // as if it had no holes: the layer is not read for that
+		}
+		i.Blocks = (held + 4095) / 4096 * 8
 	case sIFDIR:
 		i.Size, i.Blocks = 4096, 8
 		if n.lazy != nil {

@@ -2,10 +2,13 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -99,6 +102,25 @@ func Find(a *console.App, name string, at Place) (Sandbox, error) {
 	}
 	k.Lifecycle, err = LifecycleOf(k.Known, h)
 	return k, err
+}
+
+// Subdirectory returns the directory inside that is the working directory of this process, "" if that is not below the
+// workspace, or if the sandbox has a copy of the workspace or begins in another directory.
+func (k Sandbox) Subdirectory() string {
+	spec := k.Known.Spec
+	shows := k.Known.Backend == host.Default || k.Known.Backend == host.Docker
+	if !shows || spec.Workspace == "" || spec.Dir != "" {
+		return ""
+	}
+	wd, err := host.WorkDir("")
+	if err != nil {
+		return "" // the command does not need it
+	}
+	rest, below := strings.CutPrefix(wd, strings.TrimSuffix(spec.Workspace, "/")+"/")
+	if !below {
+		return ""
+	}
+	return filepath.Join(cmp.Or(spec.Target, spec.Workspace), rest)
 }
 
 // LifecycleOf returns the lifecycle for a record's backend and place.

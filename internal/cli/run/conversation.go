@@ -71,13 +71,14 @@ func (c *conversation) close() error { return c.typed.Close() }
 
 // run reads and runs commands until exit, Ctrl-D or the end of ctx, and returns the shell's status.
 func (c *conversation) run(ctx context.Context) (int, error) {
-	c.app.Err.Say("in memory; changes are dropped at the end unless applied: :help tells more")
+	c.app.Err.Say("in memory; changes are dropped at the end unless applied: :help lists the commands")
 	status := 0
 	for ctx.Err() == nil {
 		text, err := c.read(ctx)
 		switch {
 		case errors.Is(err, errInterrupted):
 			status = 130
+			c.session.SetStatus(status)
 			continue
 		case errors.Is(err, io.EOF):
 			fmt.Fprintln(c.app.Stdio.Stderr, "exit")
@@ -161,6 +162,7 @@ func (c *conversation) execute(ctx context.Context, text string) (shell.Result, 
 		c.typed.drop()
 		fmt.Fprintln(c.app.Stdio.Stderr)
 		res.Status, res.Exited = 130, false
+		c.session.SetStatus(res.Status)
 	}
 	if res.Limit != nil {
 		c.app.Err.Say(res.Limit.Error())

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// keyboard is the input of a terminal, which the line editor and the commands that
-// it starts read in turn: each returns what it has read and not used.
+// keyboard is the input of a terminal. The line editor and the commands that it starts read it in turn; each gives back what it
+// has read and not used.
 type keyboard struct {
 	*os.File     // the terminal, reopened so that a read can be interrupted
 	fd       int // its descriptor: File.Fd would make it blocking

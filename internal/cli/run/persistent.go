@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -21,7 +22,11 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, box.Detach()) }()
-	cmd := sandbox.Cmd{Args: args, Dir: f.Cwd}
+	found, err := inventory.Find(a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
+	if err != nil {
+		return 0, err
+	}
+	cmd := sandbox.Cmd{Args: args, Dir: cmp.Or(f.Cwd, found.Subdirectory())}
 	stdio := a.Stdio
 	var stdout, stderr bytes.Buffer
 	if f.json {
@@ -30,10 +35,6 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	terminal := ownTerminal(a, f)
 	if terminal != nil {
 		cmd.TTY = terminalSize(terminal)
-	}
-	found, err := inventory.Find(a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
-	if err != nil {
-		return 0, err
 	}
 	hidden := host.WatchIndex(found.Known.Spec.Workspace).Begin()
 	res, err := startOnTerminal(ctx, box, cmd, stdio, relay, terminal)

@@ -27,8 +27,8 @@ type proposal struct {
 // Keys of a proposal, in output order.
 var proposalKeys = []string{"network.allow", "filesystem.rw", "filesystem.ro", "filesystem.sockets", "commands"}
 
-// record is the file of a proposed policy. Its directory is opened before the command starts, so that no link that the
-// command creates on the way leads elsewhere. Nil: there is none.
+// record is the file of a proposed policy; nil: there is none. newRecord opens its directory before the command starts, so that a
+// link that the command creates on the path cannot redirect the write.
 type record struct {
 	file string // as the user named it
 	dir  *os.Root

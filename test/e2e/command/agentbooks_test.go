@@ -77,7 +77,8 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	db, err := sql.Open("sqlite", filepath.Join(ts.MkAbs(args[0]), "agent.db"))
 	ts.Check(err)
-	// Whoever can write to the file can also remove what keeps records from being changed.
+	// A process that can write to the file can also remove the triggers that protect its
+	// records.
 	rows, err := db.QueryContext(context.Background(), "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
 	ts.Check(err)
 	change := ""

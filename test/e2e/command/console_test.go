@@ -19,19 +19,19 @@ import (
 // patience is the time that a console waits for text on an idle machine before the test fails.
 const patience = 20 * time.Second
 
-// console is a program on a terminal of its own, whose keys the test types.
+// console is a program on its own terminal, on which the test types.
 type console struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	tty  *os.File
-	news chan struct{} // has a value after each read, closed at the end
+	news chan struct{} // gets a value after each read; closed at the end
 
 	mu   sync.Mutex
-	text string // what was shown and not yet expected
+	text string // output that no expect has consumed
 }
 
-// open starts a program on a terminal of 24 rows and 80 columns, in a directory
-// of its own with a home beside it.
+// open starts a program on a terminal of 24 rows and 80 columns, in a new directory with a home
+// beside it.
 func open(t *testing.T, name string, args ...string) *console {
 	t.Helper()
 	dir := scratchDir(t)
@@ -60,7 +60,7 @@ func open(t *testing.T, name string, args ...string) *console {
 	return c
 }
 
-// openSandbox opens agent-sandbox itself.
+// openSandbox starts agent-sandbox itself.
 func openSandbox(t *testing.T, args ...string) *console {
 	t.Helper()
 	requireBwrap(t)
@@ -74,7 +74,7 @@ func requireBwrap(t *testing.T) {
 	}
 }
 
-// openShell opens an interactive shell, in which the sandbox is a job.
+// openShell starts an interactive shell, in which the sandbox is a job.
 func openShell(t *testing.T) *console {
 	t.Helper()
 	requireBwrap(t)

@@ -20,7 +20,11 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		{"\x1b[A\r", `[\r\n]one`}, // the previous line
 		{"echo rea''dy; sleep 1000\r", `ready`},
 		{ctrlC, `prompt>`},
+		{"echo st-$?-\r", `st-130-`},
+		{"false | true; (exit 7)\r", `prompt>`},
+		{"echo st-$?-${PIPESTATUS[0]}\r", `st-7-7`},
 		{"half a line" + ctrlC, `\^C`},
+		{"echo st-$?-\r", `st-130-`},
 		{"read y\r", `read y`},
 		{"typed\r", `prompt>`},
 		{"echo got-$y-$x; test -t 0 && echo on a termin''al\r", `got-typed-1\s+on a terminal`},
@@ -29,7 +33,7 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		{":restore here\r", `prompt>`},
 		{"echo x-$x-$(cat file)\r", `x-1-one`},
 		{":apply\r", `1 change applied`},
-		{":stats\r", `files: \d+\S* of \S+, one at most 256MiB\s+nodes: \d+ of \d+\s+commands: 1\d in `},
+		{":stats\r", `files: \d+\S* of \S+, one at most 256MiB\s+nodes: \d+ of \d+\s+commands: \d\d in `},
 		{":history\r", `status 130, \S+: echo rea''dy; sleep 1000[\s\S]*status 0, \S+: echo x-`},
 		{"rm file; echo more >other\r", `prompt>`},
 	} {
@@ -51,13 +55,14 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 func Test_Terminal_Typed_Ahead_In_Memory(t *testing.T) {
 	c := openSandbox(t, "shell", "--backend", "virtual")
 	c.expect(`prompt>`)
-	// All of it arrives before the first command runs; each reader takes its own lines.
+	// All of it arrives before the first command runs; each reader takes only its own
+	// lines.
 	c.keys("read a\rfirst\recho got-$a; read b c; echo and-$b-$c\rsecond third\rtrue\r")
 	c.expect(`got-first\s`)
 	c.expect(`and-second-third\s`)
 	c.keys("read -t 0.01 d; echo wa''it; sleep 0.2; true\r")
 	c.expect(`wait\s`)
-	c.keys("echo af''ter\r") // While a command runs, or a read that has given up is left behind.
+	c.keys("echo af''ter\r") // While a command runs, or after a read with a time limit has given up.
 	c.expect(`after\s`)
 	c.keys("exit 4\r")
 	if code, rest := c.wait(); code != 4 {

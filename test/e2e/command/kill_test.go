@@ -16,8 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// Killed at any moment of its start, agent-sandbox leaves no process that executes the
-// command, or will execute it.
+// When agent-sandbox is killed at any moment of its start, no remaining process
+// executes the command or will execute it.
 func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	requireBwrap(t)
 	dir := t.TempDir()
@@ -37,8 +37,8 @@ func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	for _, pid := range processesWith(t, mark) {
 		waitGone(t, pid)
 	}
-	// A process that bubblewrap has made may wait for it for ever, and executes
-	// nothing: docs/design/bwrap.md describes it.
+	// A process that bubblewrap created may wait for it for ever. It executes
+	// nothing; see docs/design/bwrap.md.
 	for _, pid := range processesWith(t, mark) {
 		if name := comm(pid); name != "bwrap" {
 			t.Errorf("process %d still runs as %s", pid, name)
@@ -49,7 +49,8 @@ func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	}
 }
 
-// waitGone gives a process the time to end: a second on an idle machine.
+// waitGone waits until the processes have ended, for a second on an idle
+// machine.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)

@@ -23,8 +23,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// scratch is a directory outside of /tmp, which sandboxes replace by their own.
-// Below bin stand the binaries under test.
+// scratch is a directory outside /tmp, which sandboxes replace by their own. Its
+// subdirectory bin contains the binaries under test.
 var scratch string
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func testMain(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// scratchDir is t.TempDir in scratch.
+// scratchDir returns a temporary directory of the test below scratch.
 func scratchDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch, "test-") //nolint:usetesting // t.TempDir is in /tmp
@@ -113,7 +113,8 @@ func Test_Command(t *testing.T) {
 	})
 }
 
-// cluster reports whether a kubeconfig is named, which is required where kube is.
+// cluster reports whether a kubeconfig is named; SANDBOX_REQUIRE can require it with
+// the word kube.
 func cluster(t *testing.T) bool {
 	t.Helper()
 	named := os.Getenv("KUBECONFIG") != ""

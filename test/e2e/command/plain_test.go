@@ -13,7 +13,7 @@ import (
 // plainID is the user and group ID of the plain user when the tests run as root.
 const plainID = 1000
 
-// days is a directory with the programs that a plain user can reach, and below which homes lie.
+// days has the programs that a plain user can execute, and the homes below its directory.
 type days struct {
 	base, bin string
 	id        int // of the user; 0: the user of this process
@@ -24,7 +24,7 @@ func newDays(t *testing.T) days {
 	if os.Geteuid() != 0 {
 		return days{base: scratchDir(t), bin: filepath.Join(scratch, "bin")}
 	}
-	// Another user cannot pass root's home, and a sandbox has its own /tmp.
+	// Another user cannot enter root's home, and a sandbox has its own /tmp.
 	base, err := os.MkdirTemp("/srv", "agent-sandbox-day-") //nolint:usetesting // t.TempDir is in /tmp
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,8 @@ func newDays(t *testing.T) days {
 	return days{base: base, bin: filepath.Join(base, "bin"), id: plainID}
 }
 
-// day is a plain user with a fresh home, which has a repository, and the programs in PATH.
+// day is a plain user with a new home that contains a repository, and the programs in
+// PATH.
 type day struct {
 	days
 
@@ -69,7 +70,8 @@ func (all days) begin(t *testing.T) day {
 	return d
 }
 
-// run runs a script of the user in the repository, or in the home while there is none.
+// run runs a script of the user in the repository, or in the home if there is no
+// repository.
 func (d day) run(t *testing.T, script string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
@@ -102,6 +104,7 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			"new files in memory", `agent-sandbox exec -q --backend virtual --apply -- sh -c 'sed -i s/hello/bye/ notes.txt; mkdir d; echo x >d/f; rm x.sh' 2>/dev/null
 			cat notes.txt d/f; test ! -e x.sh`, `bye\nx\n`,
 		},
+		{"sizes in memory", `agent-sandbox exec -q --backend virtual -- sh -c 'stat -c %b notes.txt; du notes.txt; ls -s notes.txt'`, `8\n4\tnotes.txt\n4 notes.txt\n`},
 		{"the contract in memory", `agent-sandbox selftest --backend virtual | tail -1`, `(\d+) of (\d+) hold\n`},
 		{
 			"trees and files go in", `agent-sandbox create w && agent-sandbox put src w:copy && agent-sandbox put notes.txt w:other &&
@@ -111,6 +114,12 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			"a relative program, and a search without input",
 			`agent-sandbox create r && agent-sandbox exec --in r -- ./x.sh; agent-sandbox exec --in r -- grep -rl needle; agent-sandbox destroy r`,
 			`r\nran\nsrc/a.txt\n`,
+		},
+		{
+			"a subdirectory of a persistent sandbox",
+			`agent-sandbox create s && cd src && agent-sandbox exec --in s -- ../x.sh; agent-sandbox exec --in s -- sh -c 'basename "$PWD"'
+			agent-sandbox exec --in s -C /tmp -- pwd; cd / && agent-sandbox exec --in s -- sh -c 'basename "$PWD"'; agent-sandbox destroy s`,
+			`s\nran\nsrc\n/tmp\nshop\n`,
 		},
 		{"branches", `agent-sandbox exec -- git checkout -q -b x && agent-sandbox exec -- git checkout -q main && git branch`, `\* main\n  x\n`},
 		{
@@ -128,7 +137,7 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			out, _ := all.begin(t).run(t, c.script) // the output has the errors
+			out, _ := all.begin(t).run(t, c.script) // the output contains the errors
 			if !regexp.MustCompile(`\A` + c.want + `\z`).MatchString(out) {
 				t.Errorf("printed %q, want %s", out, c.want)
 			}

@@ -20,11 +20,11 @@ func Test_Terminal_Ctrl_C_Ends_The_Command_With_130(t *testing.T) {
 	}
 }
 
-// untilEnd is a shell loop that notices signals soon, where read may sleep over one.
+// untilEnd is a shell loop that handles signals soon, where read may delay one.
 const untilEnd = `until test -e end; do sleep 0.05; done; exit 6`
 
-// countsInterrupts is a Perl program: bash takes an interrupt for that of the program
-// it waits for, when that exits with 0 at the same moment.
+// countsInterrupts is a Perl program. bash is not suitable: it takes an interrupt for that of its
+// child if the child exits with 0 at the same moment.
 const countsInterrupts = `$| = 1; $SIG{INT} = sub { print "caught ", ++$n, "\n" }; print "ready\n";
 select undef, undef, undef, 0.05 until -e "end"; exit 6`
 
@@ -64,7 +64,7 @@ func Test_Terminal_Ctrl_Backslash_Quits_The_Command(t *testing.T) {
 
 func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
 	c := openShell(t)
-	// It must not read before fg: a reader that is being stopped may still take a key.
+	// It must not read before fg: a reader that is being stopped may still consume a key.
 	c.keys("agent-sandbox exec -- sh -c 'echo rea''dy; until test -e go; do sleep 0.05; done; read x; echo got-$x; exit 9'\n")
 	c.expect(`ready`)
 	c.keys(ctrlZ)
@@ -129,7 +129,7 @@ func Test_Terminal_Raw_Mode_Works_And_Is_Restored(t *testing.T) {
 	c.keys("exit\n")
 }
 
-func Test_Terminal_Is_Left_By_All_When_We_Are_Killed(t *testing.T) {
+func Test_Terminal_Has_No_Process_Left_When_We_Are_Killed(t *testing.T) {
 	c := openSandbox(t, "exec", "--", "sh", "-c", "trap '' HUP TERM INT; echo ready; while :; do sleep 0.05; done")
 	c.expect(`ready`)
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -139,7 +139,7 @@ func Test_Terminal_Is_Left_By_All_When_We_Are_Killed(t *testing.T) {
 }
 
 // A program such as rg searches a pipe on its input, and the directory when its input is a terminal.
-func Test_Terminal_On_The_Input_Alone_Is_One_Inside(t *testing.T) {
+func Test_Terminal_On_Stdin_Only_Is_A_Terminal_Inside(t *testing.T) {
 	for _, row := range []struct{ name, create, flags string }{
 		{"one command", ":", ""},
 		{"a persistent sandbox", "agent-sandbox create work", "--in work"},

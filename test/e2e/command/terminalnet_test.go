@@ -6,7 +6,7 @@ import (
 )
 
 // With an allow-list, the guest prepares the network inside, and with a published port it
-// continues to run: neither may separate the command from its terminal.
+// continues to run. Neither may separate the command from its terminal.
 func Test_Terminal_With_A_Network_Keeps_Job_Control(t *testing.T) {
 	for _, row := range []struct{ name, flags string }{
 		{"an allow-list", "--allow example.com"},
@@ -32,7 +32,7 @@ func Test_Terminal_With_A_Network_Keeps_Job_Control(t *testing.T) {
 }
 
 func Test_Terminal_Ctrl_C_Ends_A_Command_With_A_Network(t *testing.T) {
-	c := openSandbox(t, "exec", "--allow", "example.com", "--publish", "47392:80", "--", "sh", "-c", "echo ready; exec sleep 60") // dash may wait for a program that a key missed
+	c := openSandbox(t, "exec", "--allow", "example.com", "--publish", "47392:80", "--", "sh", "-c", "echo ready; exec sleep 60") // dash may be waiting for a program that the key did not reach
 	c.expect(`ready`)
 	c.keys(ctrlC)
 	if code, rest := c.wait(); code != 130 {
