@@ -2,8 +2,8 @@ package agent
 
 import "github.com/seed434b0696/agent-sandbox/agent/assistant"
 
-// arguments returns the settings of the sandbox block, under the names that the executors use.
-func arguments(s *assistant.Sandbox) map[string]any {
+// collectArguments returns the settings of the sandbox block, under the names that the executors use.
+func collectArguments(s *assistant.Sandbox) map[string]any {
 	out := map[string]any{}
 	text := func(name, value string) {
 		if value != "" {

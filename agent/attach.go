@@ -18,7 +18,7 @@ import (
 // maxInline bounds a file that is attached to a direct call, in bytes.
 const maxInline = 20 << 20
 
-// attach adds a file to the workspace, where an agent reads it, or to the message of a direct call.
+// attach adds a file to the workspace, where the agent reads it, or to the message of a direct call.
 func (t *turn) attach(ctx context.Context, f File) error {
 	if t.space != nil {
 		var head capped
@@ -28,7 +28,7 @@ func (t *turn) attach(ctx context.Context, f File) error {
 		}
 		a.Data = head.data
 		t.addPicture(a)
-		if t.request.Workspace != "" { // the agent is elsewhere
+		if t.request.Workspace != "" { // the agent runs elsewhere
 			a.Path = filepath.Join(t.space.Dir, a.Path)
 		}
 		t.said.Parts = append(t.said.Parts, message.Part{Type: message.Text, Text: a.String()})
@@ -59,7 +59,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// addPicture shows a file to the agent as a picture, if models take such ones. Others are files only.
+// addPicture gives a file to the agent as a picture, if models accept its type. Other files stay
+// files only.
 func (t *turn) addPicture(a store.Attachment) {
 	if slices.Contains(executor.PictureTypes, a.MediaType) && len(a.Data) <= executor.MaxPicture {
 		t.shown = append(t.shown, a)

@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	root.Own = true // its hooks and servers are trusted
+	root.Own = true // the root is trusted, with its hooks and servers
 	driver := bwrap.New(bwrap.Options{})
 	p, err := agent.New(ctx, agent.Options{
 		Assistants: root,

@@ -10,20 +10,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ToolServer is the name of the MCP server whose tools are [Options.Tools]. A Create hook that selects servers selects it by
-// this name, and an assistant cannot have a server of its own with it.
+// ToolServer is the name of the MCP server whose tools are [Options.Tools]. A Create hook selects it by this name, and no server
+// of an assistant can have this name.
 const ToolServer = "host"
 
-// toolPrefix begins the names of these tools where those of all servers are together.
+// toolPrefix begins the names of these tools in a list with the tools of all servers.
 const toolPrefix = ToolServer + "__"
 
-// Tool is a function of the calling program. It runs outside of every sandbox.
+// Tool is a function of the calling program. It runs outside every sandbox.
 type Tool struct {
 	Name        string          // 1 to 64 letters, digits, '-' and '_'; unique
 	Description string          // for the model
 	Schema      json.RawMessage // a JSON schema of type object for the arguments; nil: any object
-	// Call runs the tool and returns its answer for the model. An error is an answer, too, which says that the tool failed. The
-	// arguments come from a model: they may differ from the schema. Call is safe for concurrent use, and ctx ends with the request.
+	// Call runs the tool and returns its answer for the model. An error becomes the answer of a failed tool. The arguments come
+	// from a model and may not match the schema. Call must be safe for concurrent use; ctx ends with the request.
 	Call func(ctx context.Context, c ToolCall) (string, error)
 }
 
@@ -32,10 +32,10 @@ type ToolCall struct {
 	User      string
 	Chat      string
 	Assistant string
-	Arguments json.RawMessage // valid JSON, an object unless the model made an error
+	Arguments json.RawMessage // valid JSON, usually an object; a model may send another value
 }
 
-// checkTools returns Invalid for a tool that cannot be offered.
+// checkTools returns an Invalid error for an invalid tool.
 func checkTools(tools []Tool) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
@@ -58,7 +58,7 @@ func checkTools(tools []Tool) error {
 	return nil
 }
 
-// functions are the tools of the calling program in one request.
+// functions has the tools of the calling program for one request.
 type functions struct {
 	tools []Tool
 	call  ToolCall // without arguments
@@ -100,7 +100,7 @@ func (f functions) Call(ctx context.Context, name string, arguments json.RawMess
 	return textResult(strings.ToValidUTF8(text, "\uFFFD"), err != nil), nil
 }
 
-// withFunctions are the tools of servers and those of the calling program.
+// withFunctions has the tools of servers and those of the calling program.
 type withFunctions struct {
 	servers   tool.Set
 	functions functions

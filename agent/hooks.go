@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hookRequest returns the view of the request that hooks have.
+// hookRequest returns the request in the form that hooks see.
 func (t *turn) hookRequest() *hook.Request {
 	chat := t.chat.Chat().ID
 	r := &hook.Request{
@@ -61,8 +61,8 @@ func (t *turn) create(ctx context.Context) error {
 	return t.adopt(created)
 }
 
-// adopt applies the result of a Create hook. A wish that this assistant cannot fulfil is an error: ignored, it would go
-// unnoticed.
+// adopt applies the result of a Create hook. A value that this assistant cannot apply is an error, since ignoring it
+// would hide the mistake.
 func (t *turn) adopt(c *hook.Created) error {
 	t.created = *c
 	if c.Messages != nil {
@@ -73,16 +73,16 @@ func (t *turn) adopt(c *hook.Created) error {
 	}
 	var err error
 	if t.prompts, err = t.assistant.Preset(c.PromptPreset); err != nil {
-		return wanted(err)
+		return wrapCreateError(err)
 	}
 	for _, s := range c.MCPServers {
 		if !t.hasServer(s.ID) && (s.ID != ToolServer || len(t.pipeline.functions.tools) == 0) {
-			return wanted(sandbox.Errorf(sandbox.NotFound, "the assistant %s has no MCP server %.100q", t.assistant.Name, s.ID).
+			return wrapCreateError(sandbox.Errorf(sandbox.NotFound, "the assistant %s has no MCP server %.100q", t.assistant.Name, s.ID).
 				WithHint("name it in mcp.servers of its package"))
 		}
 	}
 	if c.Temperature != nil && t.executor != nil {
-		return wanted(sandbox.Errorf(sandbox.Invalid, "%s chooses the temperature itself", t.executor.Name()).
+		return wrapCreateError(sandbox.Errorf(sandbox.Invalid, "%s chooses the temperature itself", t.executor.Name()).
 			WithHint("leave temperature out where the assistant has a sandbox"))
 	}
 	if c.Connector == "" || c.Connector == t.connector.ID {
@@ -90,25 +90,25 @@ func (t *turn) adopt(c *hook.Created) error {
 	}
 	other, err := t.pipeline.assistants.Connector(c.Connector)
 	if err != nil {
-		return wanted(err)
+		return wrapCreateError(err)
 	}
 	t.connector = *other
 	return nil
 }
 
-// wanted is an error of what a Create hook returned.
-func wanted(err error) error {
+// wrapCreateError wraps an error in the result of a Create hook.
+func wrapCreateError(err error) error {
 	out := sandbox.Errorf(sandbox.CodeOf(err), "create hook: %w", err)
 	out.Hint = sandbox.HintOf(err)
 	return out
 }
 
-// next runs the Next hook. An error in it becomes a notice, and the answer stays.
+// next runs the Next hook. Its error becomes a notice, and the answer stays.
 func (t *turn) next(ctx context.Context) *hook.Delegate {
 	if t.script == nil || !t.script.HasNext() {
 		return nil
 	}
-	// The hook sees what an interrupted run came to, and tidies up.
+	// The hook sees the result of an interrupted run, too, and can clean up.
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Minute)

@@ -16,14 +16,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hostFiles are the backends that show paths of this host inside.
+// hostFiles are the backends whose sandboxes show paths of this host.
 var hostFiles = []string{"bwrap", "docker"}
 
 // homeName is the directory beside the workspace in which an agent stores its sessions.
 const homeName = ".agent"
 
-// DefaultImage returns the image of containers and pods for a coding agent whose assistant names none: that which
-// 'agent-sandbox build-base' builds. It is "" for an agent that no image of this project has.
+// DefaultImage returns the image that 'agent-sandbox build-base' builds for a coding agent. Containers and pods use it when
+// the assistant names no image. It is "" if this project has no image for the agent.
 func DefaultImage(agent string) string {
 	if agent == "claude" || agent == "codex" {
 		return "agent-sandbox-base:latest"
@@ -31,10 +31,10 @@ func DefaultImage(agent string) string {
 	return ""
 }
 
-// maxOutput bounds what an agent prints, in bytes. It prints whole files, and those twice.
+// maxOutput bounds the output of an agent, in bytes. Agents print whole files, and print them twice.
 const maxOutput = 4 << 30
 
-// isolate creates the sandbox. It ends with the request; only the workspace stays.
+// isolate creates the sandbox. The sandbox ends with the request; the workspace remains.
 func (t *turn) isolate(ctx context.Context) error {
 	if t.executor == nil {
 		return nil
@@ -52,13 +52,13 @@ func (t *turn) isolate(ctx context.Context) error {
 	spec.Workspace, spec.Resident = t.space.Dir, true
 	if spec.Image = cmp.Or(sb.Image, spec.Image); spec.Image == "" && t.backend != "bwrap" {
 		if spec.Image = DefaultImage(t.executor.Name()); spec.Image == "" {
-			return sandbox.Errorf(sandbox.Invalid, "%s needs an image that has it, and none is named", t.executor.Name()).
+			return sandbox.Errorf(sandbox.Invalid, "%s needs an image that contains it; found no image", t.executor.Name()).
 				WithHint(`name one in the assistant's package: "sandbox": {"image": "..."}`)
 		}
 	}
 	if t.request.Workspace != "" {
 		if !slices.Contains(hostFiles, t.backend) {
-			return sandbox.Errorf(sandbox.Unsupported, "the %s backend works on a copy, and a directory of yours would stay as it is", t.backend).
+			return sandbox.Errorf(sandbox.Unsupported, "the %s backend works on a copy of the workspace, so a directory of the caller would not change", t.backend).
 				WithHint("leave the directory out, or take the backend bwrap or docker")
 		}
 		spec.Workspace = t.request.Workspace
@@ -83,7 +83,8 @@ func (t *turn) isolate(ctx context.Context) error {
 	return t.skills(ctx)
 }
 
-// paths shows the agent's home, which lives as long as the chat, and its program in the sandbox, where both are on the host.
+// paths makes the agent's home, which lives as long as the chat, and the agent's program visible in a sandbox that shows the
+// host's files.
 func (t *turn) paths(spec *sandbox.Spec) error {
 	if !slices.Contains(hostFiles, t.backend) {
 		return nil
@@ -115,8 +116,7 @@ func (t *turn) agentHome() string {
 	return "/tmp/" + homeName
 }
 
-// skills copies the assistant's skills into the agent's home, so that they are not part of the workspace. Each turn copies
-// the current ones.
+// skills copies the assistant's skills into the agent's home, outside the workspace. Each turn copies the current ones.
 func (t *turn) skills(ctx context.Context) error {
 	to := t.agentHome() + "/skills"
 	files := t.box.Files()
@@ -142,8 +142,8 @@ func (t *turn) skills(ctx context.Context) error {
 	return nil
 }
 
-// collect copies the agent's files into the chat's workspace when the sandbox worked on a copy. It replaces the old files
-// when the copy is complete.
+// collect copies the agent's files into the chat's workspace if the sandbox worked on a copy. It replaces the old files when
+// the copy is complete.
 func (t *turn) collect(ctx context.Context) error {
 	if t.box == nil || slices.Contains(hostFiles, t.backend) {
 		return nil
@@ -170,11 +170,11 @@ func (t *turn) collect(ctx context.Context) error {
 	if len(left) > 0 {
 		t.emit(event.NewNotice(event.NoticeError, "left", fmt.Sprintf("%d files stay in the sandbox, such as %s", len(left), left[0])))
 	}
-	return replace(root, incoming)
+	return replaceFiles(root, incoming)
 }
 
-// replace moves the content of the directory incoming into root and removes all else from root.
-func replace(root *os.Root, incoming string) error {
+// replaceFiles moves the content of the directory incoming into root and removes everything else from root.
+func replaceFiles(root *os.Root, incoming string) error {
 	old, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package agent runs assistants. A request goes through the Create hook, the model step and the Next hook; the model step
-// is a direct call or a coding agent in a sandbox. The usage of each request is booked, and each decision is in the audit log.
+// Package agent runs assistants. A request goes through the Create hook, the model step and the Next hook; the model step is a
+// direct call or a coding agent in a sandbox. The pipeline books the usage of each request, and records each decision in the
+// audit log.
 //
 // The keys of models stay in this process: an agent in a sandbox gets a placeholder, and a broker in this process replaces
 // it by the key.
@@ -32,10 +33,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Options configure a [Pipeline]. Only Assistants is required: alone it runs assistants whose models are called directly,
-// and nothing is left after Close.
+// Options configure a [Pipeline]. Only Assistants is required: without the others a Pipeline runs assistants whose models are
+// called directly, and leaves no files after Close.
 type Options struct {
-	// Assistants finds assistants and connectors. It reports which of them are trusted; others are refused.
+	// Assistants finds assistants and connectors. The pipeline runs only the assistants that it reports as trusted.
 	Assistants *assistant.Root
 
 	// StateDir is the absolute directory of chats, usage, the audit log, what hooks store, and workspaces. It is created
@@ -43,15 +44,15 @@ type Options struct {
 	// that Close removes.
 	StateDir string
 
-	// Env is the environment, "NAME=VALUE", in which variables of connectors and MCP servers are looked up, and that of
-	// the commands which print keys. nil: empty.
+	// Env is the environment, "NAME=VALUE", with the variables of connectors and MCP servers. Commands that print keys run in it.
+	// nil: empty.
 	Env []string
 
 	// Home is the absolute directory that "~/" stands for in the key files of connectors. "": such files are not found.
 	Home string
 
-	// Keys fetches the keys of models. nil: from the variables, files and commands that the connectors name, by Env and
-	// Home.
+	// Keys fetches the keys of models. nil: a source that uses Env and Home, and reads the variables and files and runs the
+	// commands that the connectors name.
 	Keys connector.Source
 
 	// HTTP sends the requests of direct calls. The caller closes it. nil: a client without a proxy.
@@ -61,30 +62,30 @@ type Options struct {
 	// are Unsupported.
 	HooksWorker []string
 
-	// Isolation chooses the sandbox of an assistant's coding agent: the driver, and a Spec without a workspace. The
-	// pipeline adds what the assistant says. An assistant that names no image gets that of the Spec, else [DefaultImage]. nil:
+	// Isolation chooses the sandbox of an assistant's coding agent: the driver, and a Spec without a workspace. The pipeline adds
+	// the settings of the assistant. An assistant without an image gets that of the Spec, otherwise [DefaultImage]. nil:
 	// assistants that have a sandbox are Unsupported.
 	Isolation func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error)
 
-	// Program finds a coding agent on this host for sandboxes that show the host's files: its command line, and the
-	// directories that it needs. nil: [FindProgram]. Images have their own agents.
+	// Program finds a coding agent on this host, for sandboxes that show the host's files. It returns the command line, and the
+	// directories that the agent needs. nil: [FindProgram]. Images contain their own agents.
 	Program func(agent string) (args, dirs []string, err error)
 
-	// Allow decides whether a request may be made, before anything is done for it. Its error is returned by Run and
-	// recorded in the audit log. nil: every request may.
+	// Allow decides whether to accept a request, before any other work on it. Run returns its error and records it in the audit
+	// log. nil: every request is accepted.
 	Allow func(ctx context.Context, r Request) error
 
 	// Tools are functions of the calling program that the agents and models of all assistants may call. An agent sees them as
-	// those of an MCP server with the name [ToolServer].
+	// tools of an MCP server with the name [ToolServer].
 	Tools []Tool
 
 	// WorkspaceRetention is the time after which CleanUp removes an unused workspace; 0: a week, negative: never.
 	WorkspaceRetention time.Duration
 
-	// CleanupSchedule says when CleanUp is due, as in cron: minute, hour, day, month, weekday. "": each day at three o'clock.
+	// CleanupSchedule is the schedule of CleanUp, as in cron: minute, hour, day, month, weekday. "": each day at three o'clock.
 	CleanupSchedule string
 
-	// Version is the version of the calling program, which MCP servers get. "": none.
+	// Version is the version of the calling program, which is sent to MCP servers. "": none.
 	Version string
 }
 
@@ -104,8 +105,8 @@ type Pipeline struct {
 	functions  functions
 }
 
-// New opens a pipeline. Close it. ctx bounds the opening only. Invalid: Assistants is nil, or StateDir is not
-// absolute, or a tool or the schedule is not valid. Other errors are those of opening the state directory.
+// New opens a pipeline, which the caller closes. ctx bounds only the opening. Invalid: Assistants is nil, StateDir is not
+// absolute, or a tool or the schedule is invalid. Other errors are those of opening the state directory.
 func New(ctx context.Context, o Options) (*Pipeline, error) {
 	p := &Pipeline{
 		assistants: o.Assistants, keys: o.Keys, isolation: o.Isolation, program: o.Program, allow: o.Allow,
@@ -160,7 +161,7 @@ func (p *Pipeline) openState(ctx context.Context, dir string, o store.Options) (
 	return err
 }
 
-// Close ends the MCP servers and the workers of hooks, and closes the state directory. The requests have ended before.
+// Close ends the MCP servers and the workers of hooks, and closes the state directory. All requests must have ended.
 func (p *Pipeline) Close() error {
 	p.servers.Close()
 	errs := []error{p.models.Close()}
@@ -174,8 +175,8 @@ func (p *Pipeline) Close() error {
 	return errors.Join(errs...)
 }
 
-// CleanUp removes workspaces that were not used for Options.WorkspaceRetention, when Options.CleanupSchedule says so, for at
-// most limit. What is left is removed by the next call.
+// CleanUp removes workspaces that were not used for Options.WorkspaceRetention, if Options.CleanupSchedule has elapsed. It
+// stops after about limit; the next call continues.
 func (p *Pipeline) CleanUp(ctx context.Context, limit time.Duration) error {
 	_, _, err := p.store.SweepDue(ctx, limit)
 	return err
@@ -183,45 +184,45 @@ func (p *Pipeline) CleanUp(ctx context.Context, limit time.Duration) error {
 
 // File is a file that a user attaches to a message.
 type File struct {
-	Name    string // as the agent sees it; made unique in the workspace
+	Name    string // the name that the agent sees; made unique in the workspace
 	Content io.Reader
 }
 
 // Request is one message to an assistant.
 type Request struct {
 	User      string
-	Chat      string // "": a new one
+	Chat      string // "": a new chat
 	Assistant string
 	Connector string // the ID of the connector to use instead of the assistant's, which a Create hook may still change; "": the assistant's
 	Prompt    message.Message
 	Files     []File
 	Workspace string // absolute host directory that the agent works in; "": the chat's own
 	Locale    string // of the user, such as de-DE, for hooks, which may change it; at most 1000 bytes
-	Wait      bool   // for another request on the chat; false: this one is refused
+	Wait      bool   // true: wait for another request on the chat; false: refuse this request
 
-	options json.RawMessage // of the assistant that delegates, for the hooks; nil: {}
+	options json.RawMessage // of the delegating assistant, for the hooks; nil: {}
 }
 
 // Answer is the outcome of a request.
 type Answer struct {
 	event.Response
 	Run          string                     `json:"run"`
-	Assistant    string                     `json:"assistant"`               // the one that answered
-	Chat         string                     `json:"chat"`                    // with the assistant of the request, which goes on with it
-	DelegateChat string                     `json:"delegate_chat,omitempty"` // with the one that answered; "": they are the same
-	Data         json.RawMessage            `json:"data,omitempty"`          // from the Next hook, instead of the answer
+	Assistant    string                     `json:"assistant"`               // the assistant that answered
+	Chat         string                     `json:"chat"`                    // the chat with the assistant of the request, which later requests continue
+	DelegateChat string                     `json:"delegate_chat,omitempty"` // the chat with the assistant that answered; "": the same
+	Data         json.RawMessage            `json:"data,omitempty"`          // from the Next hook, replaces the answer
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`      // of hooks
 }
 
-// DefaultWorkspaces is the limit on a user's workspaces where the assistant sets none. Each chat with a coding agent has one,
-// until it is removed because it was not used for a week.
+// DefaultWorkspaces is the limit on a user's workspaces where the assistant sets none. Each chat with a coding agent has one.
+// By default CleanUp removes it after a week without use.
 const DefaultWorkspaces = 1000
 
 // maxDelegations bounds how often one request is passed to another assistant.
 const maxDelegations = 5
 
-// Run answers a request. Events go to emit, one at a time, as they come. When ctx ends the agent is interrupted, and what
-// it used until then is booked.
+// Run answers a request. It calls emit with each event, one at a time, as they arrive. When ctx ends, Run interrupts the agent
+// and books its usage.
 //
 // An error means that the request was refused or could not start; the answer has its run, and a workspace that was made for
 // it is removed. A failure of the model or the agent is in the answer.
@@ -244,20 +245,20 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 		if depth == maxDelegations {
 			return answer, sandbox.Errorf(sandbox.Exhausted, "%s delegates to %s after %d assistants; a request may pass through no more", r.Assistant, next.Agent, depth+1)
 		}
-		if r, err = delegated(r, next); err != nil {
+		if r, err = delegateRequest(r, next); err != nil {
 			return answer, err
 		}
-		r.Chat = "" // a chat is one assistant's
+		r.Chat = "" // a chat belongs to one assistant
 	}
 }
 
-// delegated returns the request that a Next hook makes of r.
-func delegated(r Request, d *hook.Delegate) (Request, error) {
+// delegateRequest returns the request that a Next hook makes from r.
+func delegateRequest(r Request, d *hook.Delegate) (Request, error) {
 	r.Assistant, r.Connector, r.Files, r.options = d.Agent, "", nil, d.Options
 	if len(d.Messages) == 0 {
 		return r, nil
 	}
-	_, history, prompt, err := split(d.Messages)
+	_, history, prompt, err := splitMessages(d.Messages)
 	if err != nil {
 		return r, err
 	}
@@ -268,14 +269,14 @@ func delegated(r Request, d *hook.Delegate) (Request, error) {
 	return r, nil
 }
 
-// admit decides whether a request may be made, and records the decision.
+// admit decides whether to accept a request, and records the decision.
 func (p *Pipeline) admit(ctx context.Context, r Request) error {
 	err := p.check(ctx, r)
 	decision := "allowed"
 	if err != nil {
 		decision = "refused: " + string(sandbox.CodeOf(err))
 	}
-	record := store.Record{User: clip(r.User), Action: "run", Subject: clip(r.Assistant), Decision: decision}
+	record := store.Record{User: clipText(r.User), Action: "run", Subject: clipText(r.Assistant), Decision: decision}
 	if _, audit := p.store.Audit(ctx, record); audit != nil && err == nil {
 		return audit // a request that cannot be recorded is refused
 	}
@@ -298,11 +299,11 @@ func (p *Pipeline) check(ctx context.Context, r Request) error {
 	return nil
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }
 
-// runOnce runs one assistant. Its hooks may change the locale of the request, also for the assistant that it delegates to.
+// runOnce runs one assistant. Its hooks may change the locale of the request, also for a later delegate.
 func (p *Pipeline) runOnce(ctx context.Context, r *Request, emit func(event.Event)) (Answer, *hook.Delegate, error) {
 	t := &turn{pipeline: p, request: *r, emit: emit}
 	defer t.close()
@@ -328,8 +329,8 @@ func (p *Pipeline) runOnce(ctx context.Context, r *Request, emit func(event.Even
 	return t.answer(), delegate, err
 }
 
-// split divides messages into the system prompts, the history, and the prompt to answer.
-func split(all []message.Message) (system []string, history []message.Message, prompt message.Message, err error) {
+// splitMessages divides messages into the system prompts, the history, and the prompt to answer.
+func splitMessages(all []message.Message) (system []string, history []message.Message, prompt message.Message, err error) {
 	for _, m := range all {
 		if m.Role == message.System {
 			system = append(system, m.Text())

@@ -10,11 +10,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// commands are the agents whose command has another name.
+// commands has the names of agents' commands that differ from the agent's name.
 var commands = map[string]string{"cursor": "cursor-agent"}
 
-// FindProgram finds a coding agent in the PATH of this process: its command line, with the file itself, through all links, and
-// the directories that it needs. A script of node's needs node's directory too. NotFound: it is not installed.
+// FindProgram finds a coding agent in the PATH of this process. It returns its command line, with the file at the end of all
+// links, and the directories that it needs. A script of Node.js also needs the directory of node. NotFound: the agent is not
+// installed.
 func FindProgram(agent string) (args, dirs []string, err error) {
 	name := agent
 	if other, ok := commands[agent]; ok {
@@ -32,7 +33,7 @@ func FindProgram(agent string) (args, dirs []string, err error) {
 	return []string{found}, dirs, nil
 }
 
-// lookPath finds a program in PATH, and follows its links.
+// lookPath finds a program in PATH, and follows symbolic links.
 func lookPath(name string) (string, error) {
 	found, err := exec.LookPath(name)
 	if err != nil {

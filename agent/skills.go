@@ -14,7 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The tools with which a direct model uses skills. No server's tool is called so: those have "__" in their names.
+// The tools with which a direct model uses skills. A tool of a server cannot have these names, since it has "__"
+// in its own.
 const (
 	activateSkill = "activate_skill"
 	readSkillFile = "read_skill_file"
@@ -23,15 +24,15 @@ const (
 // maxPage bounds the answer of one use of read_skill_file, in bytes.
 const maxPage = 64 << 10
 
-// skillTools are an assistant's skills for a direct model, which gets their names, activates one when a task
-// needs it, and reads what files it has. Where on this host they are it is not told.
+// skillTools offers an assistant's skills to a direct model. The model gets their names, activates a skill when
+// a task needs it, and reads its files. It does not get their paths on this host.
 type skillTools struct {
 	assistant *assistant.Assistant
 	offered   []skill.Skill // never empty
 }
 
-// disclosed returns the prompt about skills for a direct model; "": there are none.
-func disclosed(c *skill.Catalog) string {
+// formatSkillPrompt returns the prompt about skills for a direct model; "": it has none.
+func formatSkillPrompt(c *skill.Catalog) string {
 	catalog := c.PromptByName()
 	if catalog == "" {
 		return ""
@@ -61,7 +62,7 @@ func (s skillTools) List(context.Context) ([]tool.Tool, error) {
 	}
 	name := map[string]any{"type": "string", "description": "The skill's name.", "enum": names}
 	schema := func(required []string, properties map[string]any) json.RawMessage {
-		raw, _ := json.Marshal(map[string]any{ // strings and numbers
+		raw, _ := json.Marshal(map[string]any{ // strings and numbers always marshal
 			"type": "object", "properties": properties, "required": required, "additionalProperties": false,
 		})
 		return raw
@@ -81,7 +82,7 @@ func (s skillTools) List(context.Context) ([]tool.Tool, error) {
 	}, nil
 }
 
-// skillUse are the arguments of both tools.
+// skillUse has the arguments of both tools.
 type skillUse struct {
 	Name   string `json:"name"`
 	Path   string `json:"path"`
@@ -108,18 +109,18 @@ func (s skillTools) Call(_ context.Context, name string, arguments json.RawMessa
 	return textResult(text, err != nil), nil
 }
 
-// use opens a skill for one answer. Nothing outside of its directory is reached.
+// use opens a skill for one answer. It reaches no file outside the skill's directory.
 func (s skillTools) use(arguments json.RawMessage, answer func(*skill.Tree, skillUse) (string, error)) (string, error) {
 	var use skillUse
 	if err := json.Unmarshal(arguments, &use); err != nil {
-		return "", sandbox.Errorf(sandbox.Invalid, "the arguments are not as the schema wants them: %w", err)
+		return "", sandbox.Errorf(sandbox.Invalid, "the arguments do not match the schema: %w", err)
 	}
 	i := slices.IndexFunc(s.offered, func(o skill.Skill) bool { return o.Name == use.Name })
 	if i < 0 {
 		return "", sandbox.Errorf(sandbox.NotFound, "unknown skill %.100q", use.Name).WithHint("their names are listed in the system prompt")
 	}
 	tree, err := s.offered[i].Open()
-	if err != nil { // its text names a path of this host
+	if err != nil { // its text contains a path of this host
 		return "", sandbox.Errorf(sandbox.CodeOf(err), "the skill %q cannot be read any more", use.Name)
 	}
 	defer tree.Close()
@@ -159,11 +160,11 @@ func (s skillTools) read(tree *skill.Tree, use skillUse) (string, error) {
 
 // textResult is a result of one text.
 func textResult(text string, failed bool) tool.Result {
-	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": text}}) // strings
+	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": text}}) // strings always marshal
 	return tool.Result{Content: content, Failed: failed}
 }
 
-// withSkills are the tools of servers and those of skills.
+// withSkills has the tools of servers and those of skills.
 type withSkills struct {
 	servers tool.Set
 	skills  skillTools

@@ -18,9 +18,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
 )
 
-// step is the model step: a direct call, or an agent.
+// step runs the model step: a direct call, or a coding agent.
 func (t *turn) step(ctx context.Context) error {
-	system, history, prompt, err := split(t.asked)
+	system, history, prompt, err := splitMessages(t.asked)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (t *turn) step(ctx context.Context) error {
 	return t.drive(ctx, t.system(system), history, prompt)
 }
 
-// call asks the model directly.
+// call calls the model directly.
 func (t *turn) call(ctx context.Context, system []string) error {
 	o, l := t.assistant.Options, t.assistant.Limits
 	r := model.Request{
@@ -70,7 +70,7 @@ func (t *turn) maxTokens() int64 {
 func (t *turn) drive(ctx context.Context, system []string, history []message.Message, prompt message.Message) error {
 	task := executor.Task{
 		System: system, History: history, Prompt: prompt, Program: t.program, Dir: t.dir(), Home: t.agentHome(),
-		Arguments: arguments(t.assistant.Sandbox), Pictures: t.placedPictures(),
+		Arguments: collectArguments(t.assistant.Sandbox), Pictures: t.placedPictures(),
 	}
 	chat := t.chat.Chat()
 	if t.home != "" && chat.Session != "" && chat.Executor == t.executor.Name() {
@@ -90,7 +90,7 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 	}
 	err = t.executor.Run(ctx, t.box, task, t.tell)
 	if err == nil && task.Resume != "" && len(b.Usage()) == 0 && t.fold.Response().Outcome != event.Success && ctx.Err() == nil {
-		// The agent does not know its session any more, and no request reached the model: send the history again.
+		// The agent no longer has its session, and no request reached the model: send the history again.
 		t.fold, task.Resume = event.Fold{}, ""
 		t.tell(event.NewNotice(event.NoticeError, "session", "the agent's session is gone; it gets the history again"))
 		err = t.executor.Run(ctx, t.box, task, t.tell)
@@ -101,17 +101,17 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 	return err
 }
 
-// broker returns the proxy between the agent and the connector.
+// broker returns the broker between the agent and the connector.
 func (t *turn) broker() (*broker.Broker, error) {
 	l := t.assistant.Limits
 	t.token = "placeholder-" + rand.Text()
 	c := t.connector
 	if n := t.maxTokens(); n > 0 {
-		c.MaxTokens = n // of an answer, also when the agent asks for more
+		c.MaxTokens = n // of an answer, even if the agent asks for more
 	}
 	return broker.New(broker.Options{
 		Models: map[string]connector.Connector{c.Model: c},
-		Other:  &c, // agents ask smaller models small questions
+		Other:  &c, // agents use smaller models for minor tasks
 		Keys:   t.pipeline.keys, Token: t.token,
 		Limits: broker.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 		Log: func(e broker.Entry) {
@@ -122,7 +122,8 @@ func (t *turn) broker() (*broker.Broker, error) {
 	})
 }
 
-// serve makes the broker reachable from the sandbox and sets at. Call stop when the agent has ended.
+// serve makes the broker reachable from the sandbox and sets at. The caller calls stop when the agent has
+// ended.
 func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) (stop func(), err error) {
 	*at = executor.Model{Name: t.connector.Model, Token: t.token}
 	var l net.Listener
@@ -141,7 +142,7 @@ func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) 
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(l) // it is closed, or the sandbox has ended
+		_ = server.Serve(l) // the listener is closed, or the sandbox has ended
 	}()
 	return func() {
 		_ = server.Close()
@@ -149,7 +150,7 @@ func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) 
 	}, nil
 }
 
-// bill takes the usage from the broker: it counted what the owner of the key pays.
+// bill takes the usage from the broker, which counts what the owner of the key pays.
 func (t *turn) bill(b *broker.Broker) {
 	used := b.Usage()
 	if len(used) == 0 {

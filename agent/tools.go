@@ -42,7 +42,7 @@ func (c chosen) Call(ctx context.Context, name string, arguments json.RawMessage
 	return c.Set.Call(ctx, name, arguments)
 }
 
-// only is one server of a set. Its tools have their names without the prefix.
+// only has the tools of one server of a set, without the prefix in their names.
 type only struct {
 	set    tool.Set
 	prefix string
@@ -66,7 +66,7 @@ func (o only) Call(ctx context.Context, name string, arguments json.RawMessage) 
 	return o.set.Call(ctx, o.prefix+name, arguments)
 }
 
-// faults records the first error of the broker, which an agent reports in its own words if at all.
+// faults records the first error of the broker. An agent reports it in its own words, if at all.
 type faults struct {
 	mu    sync.Mutex
 	first error

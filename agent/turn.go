@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// turn is one request of one assistant. It closes what it opened in reverse order.
+// turn is one request to one assistant. close releases resources in reverse order.
 type turn struct {
 	pipeline *Pipeline
 	request  Request
@@ -30,35 +30,35 @@ type turn struct {
 
 	assistant *assistant.Assistant
 	connector connector.Connector
-	executor  executor.Executor // nil: the model is asked directly
+	executor  executor.Executor // nil: the model is called directly
 	limit     time.Duration     // of the whole turn; 0: none
 
 	chat    *store.Conversation
 	run     *store.Running
 	space   *store.Workspace // nil: none is needed
-	home    string           // of the agent, inside the sandbox; "": not preserved
+	home    string           // of the agent, inside the sandbox; "": it is not preserved
 	box     *sandbox.Sandbox // nil: none is needed
 	backend string
 
-	script  *hook.Script // nil: there are no hooks
+	script  *hook.Script // nil: the assistant has no hooks
 	hooked  *hook.Request
 	created hook.Created
 	replied hook.Replied
 	servers *mcp.Set // nil: none
 
-	said    message.Message   // the user's message, as it is stored
-	prompts []message.Message // the assistant's: the usual ones, or the preset that a hook chose
-	asked   []message.Message // what the model is asked, the assistant's prompts apart
+	said    message.Message   // the user's message, as stored
+	prompts []message.Message // the assistant's default prompts, or the preset that a hook selected
+	asked   []message.Message // the messages for the model, without the assistant's prompts
 	fold    event.Fold
-	tools   []event.Tool // that ended, for the Next hook
-	program []string     // what starts the agent; nil: its name
-	token   string       // what the agent has instead of a key
+	tools   []event.Tool // the finished uses of tools, for the Next hook
+	program []string     // the agent's command line; nil: its name
+	token   string       // the agent's placeholder for the key
 	faults  faults
 	shown   []store.Attachment // the pictures of the message, for an agent
-	billed  *event.Response    // by the broker; nil: the agent's own report counts
-	settled bool               // it was booked
+	billed  *event.Response    // the usage counted by the broker; nil: use the agent's own report
+	settled bool               // the run was booked
 	stepped bool               // the model step has begun
-	unasked bool               // it failed before the model step
+	unasked bool               // the turn failed before the model step
 }
 
 func (t *turn) later(end func()) { t.closers = append(t.closers, end) }
@@ -70,7 +70,7 @@ func (t *turn) close() {
 	t.closers = nil
 }
 
-// tell passes an event on and folds it into the response.
+// tell passes an event to the caller and adds it to the response.
 func (t *turn) tell(e event.Event) {
 	const most = 1000
 	if e.Kind == event.ToolFinished && e.Tool != nil && len(t.tools) < most {
@@ -85,7 +85,7 @@ func (t *turn) report(name, text string) {
 	t.emit(event.NewNotice(event.NoticeStep, name, text))
 }
 
-// open acquires what the request needs. The chat comes first, because another request may hold it.
+// open acquires the resources of the request. It takes the chat first, because another request may hold it.
 func (t *turn) open(ctx context.Context) error {
 	a, err := t.pipeline.assistants.Load(t.request.Assistant)
 	if err != nil {
@@ -131,7 +131,7 @@ func (t *turn) converse(ctx context.Context) error {
 	return err
 }
 
-// book begins the run, if the user's limits allow it.
+// book begins the run, if the user's limits permit it.
 func (t *turn) book(ctx context.Context) error {
 	l := t.assistant.Limits
 	run, err := t.pipeline.store.Begin(ctx, store.Run{
@@ -157,7 +157,7 @@ func (t *turn) executorName() string {
 // message.
 func (t *turn) openWorkspace(ctx context.Context) error {
 	t.said = t.request.Prompt
-	t.said.Parts = slices.Clone(t.said.Parts) // the caller's own stay as they are
+	t.said.Parts = slices.Clone(t.said.Parts) // a directory of the caller is not removed
 	if t.executor != nil {
 		space, err := t.pipeline.store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{
 			Workspaces: cmp.Or(t.assistant.Limits.Workspaces, DefaultWorkspaces),
@@ -168,7 +168,7 @@ func (t *turn) openWorkspace(ctx context.Context) error {
 		t.space = space
 		t.later(func() {
 			if t.unasked { // no agent has worked in it
-				_ = space.Withdraw(context.WithoutCancel(ctx)) // what is left is removed with the unused ones
+				_ = space.Withdraw(context.WithoutCancel(ctx)) // CleanUp removes it later if this fails
 				return
 			}
 			_ = space.Close()
@@ -212,7 +212,7 @@ func (t *turn) compile(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the MCP servers. Those of a chat stay for its next request.
+// connect opens the MCP servers. The servers of a chat stay open for its next request.
 func (t *turn) connect(ctx context.Context) error {
 	if len(t.assistant.Servers) == 0 {
 		return nil
@@ -244,7 +244,7 @@ func (t *turn) system(more []string) []string {
 		if text := appendedPrompt(t.assistant.Sandbox); text != "" {
 			out = append(out, text)
 		}
-	} else if text := disclosed(t.assistant.Skills); text != "" {
+	} else if text := formatSkillPrompt(t.assistant.Skills); text != "" {
 		out = append(out, text)
 	}
 	return append(out, more...)
@@ -275,13 +275,13 @@ func (t *turn) toolSet() tool.Set {
 	return chosen{set, t.created.MCPServers}
 }
 
-// response folds the events, and takes the usage from the broker where it has one.
+// response folds the events, and takes the usage from the broker if it counted any.
 func (t *turn) response() event.Response {
 	r := t.fold.Response()
 	if t.billed != nil {
 		r.Usage, r.Models, r.CostUSD, r.Estimated = t.billed.Usage, t.billed.Models, t.billed.CostUSD, t.billed.Estimated
 	}
-	// An agent does not always report that its model could not be reached.
+	// Not every agent reports that its model was unreachable.
 	if err := t.faults.get(); err != nil && !r.OK() {
 		r.Error += "; " + err.Error()
 	}
@@ -291,12 +291,12 @@ func (t *turn) response() event.Response {
 // refusal returns the answer of a turn that failed with err.
 func (t *turn) refusal(ctx context.Context, err error) Answer {
 	a := t.answer()
-	a.Outcome, a.Error = failure(ctx), err.Error()
+	a.Outcome, a.Error = classifyFailure(ctx), err.Error()
 	return a
 }
 
-// failure returns the outcome of a turn that failed.
-func failure(ctx context.Context) event.Outcome {
+// classifyFailure returns the outcome of a turn that failed.
+func classifyFailure(ctx context.Context) event.Outcome {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return event.Interrupted
 	}
@@ -354,7 +354,7 @@ func (t *turn) fail(ctx context.Context, err error) error {
 	}
 	t.settled = true
 	r := t.response()
-	r.Outcome, r.Error = failure(ctx), err.Error()
+	r.Outcome, r.Error = classifyFailure(ctx), err.Error()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)
 	defer cancel()
 	return errors.Join(err, t.run.Finish(ctx, r))

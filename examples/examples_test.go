@@ -34,7 +34,8 @@ func Test_Every_Example_Configuration_Is_Accepted(t *testing.T) {
 			if p.Network.Mode == "" {
 				t.Error("an example says what can be reached")
 			}
-			// Alone, without the permissions of other files, as a project's file often is.
+			// Without the permissions of other files, since a project's file often stands
+			// alone.
 			if _, err := policy.Resolve(sandbox.Spec{Layers: []sandbox.Layer{
 				policy.Defaults(), {Name: policy.LayerConfig, Trusted: true, Policy: sandbox.Policy{Network: p.Network, Secrets: p.Secrets}},
 			}}); err != nil {

@@ -197,9 +197,9 @@ func (m *Machine) Commands() []shell.Command {
 	return all
 }
 
-// FS returns the file system, which the caller may read and write at any time: it fills a machine and takes results out
-// without a shell's quoting. The limits hold there too, but the history does not list what is done so. It is the host's way:
-// scripts and extensions have only their commands.
+// FS returns the file system, which the caller may read and write at any time: it fills a machine and takes results out without a
+// shell's quoting. The limits hold there too, but the history does not list what is done so. It is for the host: scripts and
+// extensions have only their commands.
 func (m *Machine) FS() *vfs.FS { return m.sh.FS() }
 
 // Fork returns a machine that begins with the state of this one, in constant time; neither sees later changes of

@@ -73,7 +73,7 @@ func Test_A_Saved_Machine_Is_Loaded_Elsewhere(t *testing.T) {
 	}
 }
 
-func Test_What_Is_No_Saved_Machine_Is_Refused(t *testing.T) {
+func Test_Invalid_Saved_Machines_Are_Refused(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(memory.Options{})
 	if err != nil {

@@ -20,8 +20,8 @@ func withAccounts(t *testing.T, dir string, homes ...string) {
 	accountHomes = func(int) (string, []string) { return homes[0], homes[1:] }
 }
 
-// checkAccess compares what a plan says about paths in dir. Where dir lies in the host's /tmp, what no rule names is not
-// the host's: that is as good as ro here.
+// checkAccess compares the plan's access to paths in dir. If dir is in the host's /tmp, a path without a rule is not visible
+// inside, which counts as ro here.
 func checkAccess(t *testing.T, p *Plan, dir string, want map[string]Access) {
 	t.Helper()
 	for name, access := range want {
@@ -35,7 +35,7 @@ func checkAccess(t *testing.T, p *Plan, dir string, want map[string]Access) {
 	}
 }
 
-func Test_Secrets_Of_All_Accounts_Are_Hidden_Wherever_HOME_Leads(t *testing.T) {
+func Test_Secrets_Of_All_Accounts_Are_Hidden_Whatever_HOME_Is(t *testing.T) {
 	dir := treetest.Dir(t)
 	treetest.Make(t, dir, "ws/", "me/.ssh/id", "me/.npmrc", "me/src/main.go", "other/.git-credentials", "other/notes", "elsewhere/")
 	withAccounts(t, dir, "me", "other", "missing")

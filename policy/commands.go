@@ -32,21 +32,16 @@ func commandRules(layers []sandbox.Layer) map[string]commandRule {
 	return rules
 }
 
-// resolveCommands finds the programs behind every command that is not simply
-// allowed, by name. env is the resolved environment of the sandbox, dir the
-// absolute directory that relative scripts start at, home what ~ stands for.
+// resolveCommands finds the programs of every command that is not simply allowed, by name. env is the resolved environment of the
+// sandbox, dir the absolute directory that relative scripts start at, home the directory that ~ stands for.
 //
-// Targets are all programs that the name leads to, through symbolic links, in the
-// directories of PATH and always in the standard ones; for git also
-// those in its exec-path, which every git puts in the PATH of what it starts. A
-// command without a target is left out, because a policy must
-// work on hosts that lack a tool. A script that cannot be read is still an
-// error.
+// Targets are all programs that the name resolves to, through symbolic links, in the directories of PATH and in the standard
+// ones; for git also those in its exec-path, which git adds to the PATH of the programs that it starts. A command without a
+// target is left out, because a policy must work on hosts that lack a tool. A script that cannot be read is still an error.
 //
-// A target may serve other names than the wrapped one (busybox, bun for bunx), and
-// two commands may share one. So a rule belongs to a name and a target only says
-// where the launcher must stand: package guest's layout defines how the launcher
-// finds the rule by argv 0, and runs the target itself for names without a rule.
+// A target may serve other names than the wrapped one (busybox, bun for bunx), and two commands may share one. So a rule belongs
+// to a name, and a target is only a path that the launcher must replace. The layout of package guest defines how the launcher
+// finds the rule by argv 0; it runs the target itself for names without a rule.
 func resolveCommands(layers []sandbox.Layer, env []string, dir, home string) ([]Command, error) {
 	rules := commandRules(layers)
 	dirs := commandDirs(lookupEnv(env, "PATH"))

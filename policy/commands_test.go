@@ -129,7 +129,7 @@ func Test_Commands_Cover_Gits_Exec_Path(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A script in front, as some hosts have; an own git in the exec-path; a hard link of it.
+	// A script first in PATH, as on some hosts; a separate git in the exec-path; a hard link to it.
 	writeProgram(t, root+"/first/git", scriptText)
 	writeProgram(t, root+"/usr/bin/git", elfText)
 	writeProgram(t, root+"/usr/libexec/git-core/git", elfText)

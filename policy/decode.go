@@ -16,11 +16,9 @@ const MaxConfig = jsonc.MaxFile
 // commas. file is its name for messages. The map holds the line, from 1, of
 // each key and list entry: "network", "filesystem.ro[0]", "commands.git".
 //
-// It is strict: an unknown or repeated key, a value of a wrong type, a value
-// that is never valid, or anything after the object is an error with code
-// Invalid and one line of text, "FILE:LINE: KEY: what was found, expected what".
-// So is a file with nothing in it: an editor that failed to save must not look
-// like a policy that asks for nothing.
+// It is strict: an unknown or repeated key, a value of a wrong type, a value that is never valid, or anything after the object is
+// an error with code Invalid and one line of text, "FILE:LINE: KEY: what was found, expected what". An empty file is an error,
+// too: a file that an editor failed to save must not count as a policy that asks for nothing.
 func Decode(file string, data []byte) (sandbox.Policy, map[string]int, error) {
 	reader := jsonc.Reader{Expect: expectation, Hint: keyHint, Open: openNetwork}
 	top, problem := reader.Parse(file, data)

@@ -6,8 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The names of layers, in the order in which they are applied; the file of -c,
-// "config", stands in the place of the project's.
+// The names of layers, in the order in which they are applied; the file of -c, "config", replaces the project's.
 const (
 	LayerDefaults = layer.Defaults
 	LayerGlobal   = "global"
@@ -26,12 +25,12 @@ const (
 // parallel build, and an end to a fork bomb before the host feels it.
 const DefaultPids = 4096
 
-// QuarantineDir is the directory, in that of agent-sandbox's data, of files that commands made in spite of a refusal.
+// QuarantineDir is the directory, below agent-sandbox's data directory, for files that commands created although the guard had
+// refused them.
 const QuarantineDir = filesystem.QuarantineDir
 
-// defaultPath is used when the host's PATH holds no absolute directory. Without
-// any, every shell falls back to a list of its own, and wrapped commands would be
-// looked for elsewhere than they are found.
+// defaultPath is used when the host's PATH holds no absolute directory. Without any, every shell falls back to a list of its own,
+// and could find commands that are not wrapped.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Defaults is the bottom layer: no network, no Docker socket, git behind its

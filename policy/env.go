@@ -14,13 +14,11 @@ import (
 // resolveEnv decides which variables of host, "K=V" entries, a command sees. Both
 // results are sorted by name.
 //
-// All of the host's variables pass, except those whose name or value looks like a
-// secret, those that make a loader or an interpreter run code, and those that
-// point at services of the host; package variable holds the lists. TMPDIR is /tmp, and so
-// are TEMP and TMP where the host has them. Then the layers apply, lowest first, and in each of them first pass,
-// then deny, then set: deny beats pass of its own layer, a later layer beats an
-// earlier one. A pattern is a name or a beginning followed by *. A loader variable
-// passes only by its exact name, because "*" and "LD_*" are written without thinking of it.
+// All of the host's variables pass, except those whose name or value looks like a secret, those that make a loader or an
+// interpreter run code, and those that point at services of the host; package variable holds the lists. TMPDIR is /tmp, and so
+// are TEMP and TMP where the host has them. Then the layers apply, lowest first, and in each of them first pass, then deny, then
+// set: deny beats pass of its own layer, a later layer beats an earlier one. A pattern is a name or a beginning followed by *. A
+// loader variable passes only by its exact name, because people who write "*" do not think of loader variables.
 //
 // The layers have been through checkLayer. PATH keeps its absolute directories
 // only, and is a standard one when none is left: a program planted in the working

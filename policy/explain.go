@@ -42,7 +42,7 @@ const (
 	VerdictAllowed = "allowed"
 	VerdictDenied  = "denied"
 	VerdictAbsent  = "absent" // not set on the host
-	VerdictMasked  = "masked" // a placeholder stands in the place of a secret
+	VerdictMasked  = "masked" // a placeholder replaces a secret
 )
 
 const reasonNested = "may not be created: the host obeys it"
@@ -139,8 +139,7 @@ func (g *Guard) isForbidden(name string) bool {
 	})
 }
 
-// deciding returns the deepest rule that decides about path, also one that
-// changes nothing and so has no mount.
+// deciding returns the deepest rule that decides about path. The rule may change nothing and so have no mount.
 func (p *Plan) deciding(path string) *Rule {
 	for i := range p.Rules {
 		if r := &p.Rules[i]; r.Applied && !r.Missing && hostpath.IsWithin(path, r.Path) {

@@ -23,9 +23,8 @@ var fuzzTree = []string{
 	"home/ws/dangling -> gone", "home/ws/-d", "home/ws/%s",
 }
 
-// FuzzResolvePaths compares plans with a naive reference: for each path that
-// exists, the rules that reach it are found by the standard library's globs and
-// links, and the best of them chosen by the sentence in the documentation.
+// FuzzResolvePaths compares plans with a naive reference. For each path that exists, the reference finds the rules that match it
+// with the standard library's globs and links, and chooses among them as the documentation says.
 //
 // Each pair of bytes is a rule: its path, and its access and layer.
 func FuzzResolvePaths(f *testing.F) {
@@ -153,7 +152,7 @@ type naiveMatch struct {
 	exact  int
 }
 
-// naiveMatches resolves with the kernel's own eyes: what a shell's cd would reach.
+// naiveMatches resolves a path as a shell's cd would, with the kernel's own rules.
 func naiveMatches(pattern, home, ws string) []naiveMatch {
 	if pattern == "~" {
 		return []naiveMatch{{home, 1}}

@@ -63,10 +63,9 @@ func Load(s Sources) ([]sandbox.Layer, error) {
 	return append(layers, flags), nil
 }
 
-// ConfigFiles lists every path that decides about later runs, whether it exists
-// or not: the configuration files that are or could be read, the project's also
-// when a ConfigFile stands in for them, and the directory of the trust store. No
-// command in a sandbox may write them.
+// ConfigFiles lists every path that decides about later runs, whether it exists or not: the configuration files that are or could
+// be read, the project's also when a ConfigFile replaces them, and the directory of the trust store. No command in a sandbox may
+// write them.
 func ConfigFiles(s Sources) []string {
 	var files []string
 	for _, p := range s.places() {
@@ -130,7 +129,7 @@ func projectFiles(dir string) []string {
 	return []string{base, base + "c"}
 }
 
-// load returns the layer that stands at p, or nil when there is none.
+// load returns the layer in the file at p, or nil when there is none.
 func (p configPlace) load(store *Trust) (*sandbox.Layer, error) {
 	var (
 		file string
@@ -161,7 +160,7 @@ func decodeLayer(name, file string, data []byte, store *Trust) (*sandbox.Layer, 
 	}
 	l := &sandbox.Layer{Name: name, File: file, Trusted: name != LayerProject, Policy: content, Lines: lines}
 	if name == LayerProject && store != nil {
-		// data, not the file: it may have been exchanged since it was read.
+		// data, not the file: the file may have been replaced since it was read.
 		if l.Trusted, err = store.Trusted(file, data); err != nil {
 			return nil, err
 		}
@@ -169,32 +168,31 @@ func decodeLayer(name, file string, data []byte, store *Trust) (*sandbox.Layer, 
 	return l, nil
 }
 
-// readRegular reads a small regular file. The error says what is wrong, without
-// the name.
+// readRegular reads a small regular file. The error does not contain the name.
 func readRegular(name string) ([]byte, *sandbox.Error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, missing(name, err)
+		return nil, missingError(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, notRegular(info.Mode())
+		return nil, notRegularError(info.Mode())
 	}
 	// O_NONBLOCK, and a second look at what was opened, against a FIFO that takes
 	// the file's place in between.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
-		return nil, missing(name, err)
+		return nil, missingError(name, err)
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil {
-		return nil, missing(name, err)
+		return nil, missingError(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, notRegular(info.Mode())
+		return nil, notRegularError(info.Mode())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxConfig+1))
 	if err != nil {
-		return nil, missing(name, err)
+		return nil, missingError(name, err)
 	}
 	if len(data) > MaxConfig {
 		return nil, sandbox.Errorf(sandbox.Invalid, "found more than %s, expected a smaller file", sandbox.Bytes(MaxConfig))
@@ -202,13 +200,13 @@ func readRegular(name string) ([]byte, *sandbox.Error) {
 	return data, nil
 }
 
-// missing classifies the error of an attempt to open name.
-func missing(name string, err error) *sandbox.Error {
+// missingError classifies the error of an attempt to open name.
+func missingError(name string, err error) *sandbox.Error {
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		return sandbox.Errorf(sandbox.Invalid, "found a loop of symbolic links, expected a regular file")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		// A link to nothing is a mistake: the policy behind it would be lost in silence.
+		// A dangling link is a mistake: without an error the policy would be ignored silently.
 		if _, lerr := os.Lstat(name); lerr == nil {
 			return sandbox.Errorf(sandbox.Invalid, "found a symbolic link to nothing, expected a regular file")
 		}
@@ -222,7 +220,7 @@ func missing(name string, err error) *sandbox.Error {
 	return sandbox.Errorf(sandbox.Invalid, "%w", err)
 }
 
-func notRegular(m fs.FileMode) *sandbox.Error {
+func notRegularError(m fs.FileMode) *sandbox.Error {
 	kind := "a special file"
 	switch {
 	case m.IsDir():

@@ -217,7 +217,7 @@ func Test_Load_Refuses_With_One_Line(t *testing.T) {
 // Root reads every file, so that root can only be shown the message.
 func Test_Load_Says_That_A_File_Cannot_Be_Read(t *testing.T) {
 	if os.Geteuid() == 0 {
-		err := missing("/x", &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES})
+		err := missingError("/x", &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES})
 		if err.Error() != "permission denied" || err.Code != sandbox.Denied {
 			t.Errorf("got %v", err)
 		}

@@ -21,7 +21,7 @@ type NetworkRule struct {
 	Source string // FILE:LINE or a flag
 }
 
-// Publish is a port of the sandbox's loopback that the host gets.
+// Publish is a port of the sandbox's loopback that is published on the host.
 type Publish struct {
 	Host uint16 // the port on the host's 127.0.0.1
 	Port uint16 // the port inside
@@ -94,8 +94,7 @@ func (n *network) apply(l *sandbox.Layer) {
 	n.mode, n.source, n.layer = w.Mode, layer.Source(*l, modeKey(l)), l.Name
 }
 
-// modeKey is the key of a layer that says what its network's mode is. A file has it in
-// one place, but flags have many.
+// modeKey returns the key of a layer that sets its network's mode. A file has one such key; flags have several.
 func modeKey(l *sandbox.Layer) string {
 	if l.File != "" || l.Policy.Network.Mode != sandbox.NetworkAllow {
 		return "network"
@@ -177,8 +176,7 @@ func (n *network) loosened(l *sandbox.Layer) []string {
 	return keys
 }
 
-// plan writes the result into p. Rules that single layers could not judge are judged
-// here: whether they are too wide, and whether they need a CA.
+// plan writes the result into p. It checks what needs all layers: whether a rule is too wide, and whether it needs a CA.
 func (n *network) plan(p *Plan) error {
 	p.Network = sandbox.Network{Mode: n.mode}
 	p.NetworkLayer, p.NetworkSource = n.layer, n.source
@@ -248,8 +246,8 @@ func (p *Plan) networkList(name string) []string {
 	return out
 }
 
-// NetworkRule returns where the rule stands that decided a verdict of package hosts:
-// rule is the Rule of a verdict or of a proxy's event. It is the zero value when there is none.
+// NetworkRule returns the source of the rule that decided a verdict of package hosts: rule is the Rule of a verdict or of a
+// proxy's event. The result is the zero value when there is none.
 func (p *Plan) NetworkRule(rule string) NetworkRule {
 	for _, list := range []string{layer.ListDeny, layer.ListAllow, layer.ListPrivate} { // what is denied is not asked further
 		for _, r := range p.NetworkRules {

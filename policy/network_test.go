@@ -149,8 +149,7 @@ func Test_A_Merged_Network_Is_Checked_As_A_Whole(t *testing.T) {
 	}
 }
 
-// A program that fills the struct without the mode must not get less, or more, than
-// it reads like.
+// A program that fills the lists without the mode allow gets an error, not a network that differs from its lists.
 func Test_Network_Lists_Need_The_Mode_Allow(t *testing.T) {
 	for _, n := range []sandbox.Network{
 		{Allow: []string{"a.b"}},
@@ -165,7 +164,7 @@ func Test_Network_Lists_Need_The_Mode_Allow(t *testing.T) {
 	}
 }
 
-// TestAnUntrustedNetworkNeverOpens compares stacks of random layers with and without
+// Test_An_Untrusted_Network_Never_Opens compares stacks of random layers with and without
 // the untrusted one among them.
 func Test_An_Untrusted_Network_Never_Opens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same stacks at every run
@@ -298,7 +297,7 @@ func Test_A_Host_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 	}
 }
 
-// What explain proposes has to work, and what it says has to be what the proxy does.
+// The flag that explain proposes must open the host, and its verdict must be that of the proxy.
 func Test_The_Named_Flag_Opens_The_Host(t *testing.T) {
 	for _, ask := range []string{"a.b", "a.b:22", "http://a.b", "10.0.0.1:5432", "[::1]:80", "https://127.0.0.1:8443/x", "münchen.example"} {
 		t.Run(ask, func(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Resolve decides everything that spec's policy says, against this host as it is
-// now. It starts nothing and changes nothing.
+// Resolve applies spec's policy to this host as it is now. It starts nothing and changes nothing.
 //
 // [Defaults] is put below the layers unless the first of them is called
 // "defaults" already; spec.Policy becomes the last, trusted layer. Paths may be
@@ -106,7 +105,7 @@ func (p *Plan) addPaths(paths filesystem.Plan) {
 	}
 }
 
-// checkDir makes sure that commands have a directory to start in.
+// checkDir returns an error unless the directory in which commands start exists inside.
 func (p *Plan) checkDir() error {
 	if root := hostpath.ReservedRoot(p.Dir); root != "" {
 		return sandbox.Errorf(sandbox.Invalid, "start directory %q: %s belongs to the sandbox", p.Dir, root)
@@ -116,7 +115,7 @@ func (p *Plan) checkDir() error {
 		return nil
 	}
 	for _, m := range p.Mounts {
-		// The root of a mount, and what leads to one, exist inside.
+		// The root of a mount, and the directories above it, exist inside.
 		if m.Dir && m.Path == p.Dir || hostpath.IsWithin(m.Path, p.Dir) && m.Path != p.Dir {
 			return nil
 		}

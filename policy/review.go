@@ -10,10 +10,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// Review finds the changes on a copy of a workspace that the policy would have refused in the
-// workspace itself. The isolation protects the copy as well, but an earlier command may have run with
-// another policy or won a race. So files that the host obeys reach the workspace only when the user
-// names them.
+// Review finds the changes on a copy of a workspace that the policy would have refused in the workspace itself. The isolation
+// protects the copy as well, but an earlier command may have run with another policy or won a race against the guard. So files
+// that the host obeys reach the workspace only when the user names them.
 type Review struct {
 	plan   *Plan
 	nested *nested.Names
@@ -30,7 +29,7 @@ type Changed struct {
 	Replaced bool   // the workspace's entry is deleted or replaced by one of another type
 }
 
-// repositoryParts are the names by which git knows a directory of its own.
+// repositoryParts are the names by which git recognizes a git directory.
 var repositoryParts = []string{"HEAD", "objects", "refs", "commondir"}
 
 // NewReview returns a review of changes, which are all of a copy. What is at or below a path of named is
@@ -67,7 +66,7 @@ func (r *Review) judge(c Changed) string {
 	}
 	switch {
 	case c.Exists && c.Link && r.hasProtectedBelow(c.Path):
-		return "a link there would lead to where the policy protects something"
+		return "a link there would point to something that the policy protects"
 	case c.Replaced && r.isPinned(c.Path):
 		return "the policy keeps it in its place"
 	case c.Exists && r.isNewRepository(c.Path):
@@ -108,7 +107,7 @@ func (r *Review) isNewRepository(path string) bool {
 		return false
 	}
 	for at := path; hostpath.IsWithin(at, r.plan.Workspace); at = filepath.Dir(at) {
-		if strings.EqualFold(filepath.Base(at), ".git") && !exists(at) {
+		if strings.EqualFold(filepath.Base(at), ".git") && !pathExists(at) {
 			return true
 		}
 	}
@@ -127,7 +126,7 @@ func isPartOfRepository(name string) bool {
 // isNewBareRepository reports whether dir will have what makes git take it for a repository
 // (gitrepository-layout(5)), and has not all of it now, or will be redirected.
 func (r *Review) isNewBareRepository(dir string) bool {
-	is := func(name string) bool { return exists(filepath.Join(dir, name)) }
+	is := func(name string) bool { return pathExists(filepath.Join(dir, name)) }
 	will := func(name string) bool { return is(name) || r.made[strings.ToLower(filepath.Join(dir, name))] }
 	if !isRepository(will) {
 		return false
@@ -135,12 +134,12 @@ func (r *Review) isNewBareRepository(dir string) bool {
 	return !isRepository(is) || will("commondir") && !is("commondir")
 }
 
-// isRepository reports whether a directory with some names is one of git's.
+// isRepository reports whether git takes a directory with these names for a git directory.
 func isRepository(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-func exists(path string) bool {
+func pathExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_What_The_Policy_Protects_Is_Not_Let_Through_Unnamed(t *testing.T) {
+func Test_Review_Refuses_Protected_Paths_That_The_User_Did_Not_Name(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	work, err := filepath.EvalSymlinks(home)

@@ -9,5 +9,5 @@ import (
 var schemaJSON []byte
 
 // Schema returns the JSON Schema (draft 2020-12) of a configuration file, for
-// editors. [Decode] is the judge: it also knows what a schema cannot say.
+// editors. [Decode] decides: it also checks what a schema cannot express.
 func Schema() []byte { return slices.Clone(schemaJSON) }

@@ -41,11 +41,11 @@ const (
 	whySecretHeld  = "it holds the value of the secret "
 )
 
-// minSecretLength is the length from which a value that stands in another variable is
-// taken for the secret: "1" is in many.
+// minSecretLength is the length from which another variable that contains the value is taken for the secret: many variables
+// contain "1".
 const minSecretLength = 8
 
-// layeredSecret is a secret, and the layer that has the last word about it.
+// layeredSecret is a secret, and the last layer that defines it.
 type layeredSecret struct {
 	sandbox.Secret
 
@@ -206,10 +206,9 @@ func (r secretResolver) secretPlaces(s *Secret, from *layeredSecret) error {
 	return nil
 }
 
-// secretCommand finds the program as a shell would, in the absolute directories of
-// PATH. It runs on the host: one that commands could write, or lead elsewhere with
-// a link, would be their way out. The name stays as it was found, because programs
-// look at it. nil: there is none.
+// secretCommand finds the program as a shell would, in the absolute directories of PATH; nil: there is none. The program runs on
+// the host, so it must not be one that commands can write or replace by a link. Its name stays as it was found, because programs
+// look at it.
 func (r secretResolver) secretCommand(p *Plan, from *layeredSecret) ([]string, error) {
 	key := from.key() + ".from_command"
 	name := from.FromCommand[0]

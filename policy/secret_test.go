@@ -130,7 +130,7 @@ func Test_The_Variables_Of_Secrets_Stay_Outside(t *testing.T) {
 	}
 }
 
-// A flag may replace a secret of a file; what the file says is secret stays so.
+// A flag may replace a secret of a file; the file's own source of the secret stays hidden.
 func Test_A_Replaced_Secret_Is_Still_Secret(t *testing.T) {
 	spec := secretSpec(t, map[string]sandbox.Secret{"A": {FromFile: "~/x", Hosts: []string{"a.b"}}, "B": {FromEnv: "OLD", Hosts: []string{"a.b"}}}, "home/x")
 	spec.Env = []string{"PATH=/usr/bin", "A=1234567890", "B=abcdefghij", "OLD=zzzzzzzzzz"}
@@ -164,7 +164,7 @@ func Test_Files_Of_Secrets_Are_Hidden(t *testing.T) {
 	spec.Env = append(spec.Env, "TOKEN=hunter2hunter2")
 	spec.Layers[0].Policy.Network.CA = "ca.pem"
 	ws := spec.Workspace
-	// Nothing may open them again: not an exact path, not a glob, not a deeper layer.
+	// No rule may open them again: neither an exact path, nor a glob, nor a later layer.
 	spec.Policy = sandbox.Policy{Filesystem: sandbox.Filesystem{
 		RW: []string{"key", "*", ".env", "sub", "later", "ca.pem"}, RO: []string{"link", "sub/real", "sub/*"},
 	}}
@@ -284,7 +284,7 @@ func Test_A_Program_That_Is_Protected_May_Fetch_A_Secret(t *testing.T) {
 	}
 }
 
-func Test_Two_Secrets_May_Stand_In_One_File(t *testing.T) {
+func Test_One_File_May_Hold_Two_Secrets(t *testing.T) {
 	spec := secretSpec(t, map[string]sandbox.Secret{
 		"A": {FromEnv: "X", File: "key", Hosts: []string{"a.b"}}, "B": {FromEnv: "Y", File: "key", Hosts: []string{"c.d"}},
 	}, "home/ws/key")

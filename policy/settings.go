@@ -80,12 +80,12 @@ func raisedLimits(below, l sandbox.Limits) []string {
 		}
 	}
 	raised("limits.wall", isAbove(below.Wall, l.Wall))
-	// Nothing set means this much where output is collected in our memory.
+	// Unset, this is the limit of output that is collected in the memory of this process.
 	raised("limits.output", isAbove(cmp.Or(below.Output, sandbox.DefaultOutput), l.Output))
 	raised("limits.memory", isAbove(below.Memory, l.Memory))
-	// Nothing set means half of the host's memory, and any number may be more.
+	// Unset, the limit is half of the host's memory, and any number may be higher.
 	raised("limits.tmp", l.Tmp > 0 && (below.Tmp == 0 || l.Tmp > below.Tmp))
-	// Nothing set means this much in memory.
+	// Unset, these are the limits in memory.
 	raised("limits.file", isAbove(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
 	raised("limits.disk", isAbove(cmp.Or(below.Disk, sandbox.DefaultMemoryDisk), l.Disk))
 	raised("limits.nodes", isAbove(cmp.Or(below.Nodes, sandbox.DefaultMemoryNodes), l.Nodes))

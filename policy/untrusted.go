@@ -37,16 +37,16 @@ func checkTightens(layers []sandbox.Layer) error {
 		if l.Trusted {
 			continue
 		}
-		if keys := loosened(layers[:i], &l); len(keys) > 0 {
+		if keys := findLoosened(layers[:i], &l); len(keys) > 0 {
 			first := slices.MinFunc(keys, func(a, b string) int { return l.Lines[a] - l.Lines[b] })
-			return notTighter(l, first)
+			return notTighterError(l, first)
 		}
 	}
 	return nil
 }
 
-// notTighter is the error for a key of an untrusted layer that loosens.
-func notTighter(l sandbox.Layer, key string) *sandbox.Error {
+// notTighterError is the error for a key of an untrusted layer that loosens.
+func notTighterError(l sandbox.Layer, key string) *sandbox.Error {
 	err := layer.Errorf(l, key, "a project file may only tighten the policy")
 	err.Code = sandbox.Denied
 	if l.File == "" {
@@ -55,8 +55,8 @@ func notTighter(l sandbox.Layer, key string) *sandbox.Error {
 	return err.WithHint("read it, then run: agent-sandbox trust %s", shellword.Quote(l.File))
 }
 
-// loosened returns the keys of l that allow more than the layers below.
-func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
+// findLoosened returns the keys with which l allows more than the layers below.
+func findLoosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	p := &l.Policy
 	var keys []string
 	add := func(key string, yes bool) {

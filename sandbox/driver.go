@@ -33,7 +33,7 @@ type Instance interface {
 	// that cannot be found or executed is an error with NotFound or Denied and an
 	// [*ExecError] in its chain; nothing has run then.
 	Start(ctx context.Context, cmd Cmd, stdio Stdio) (Process, error)
-	// Files reaches the files as a command inside would.
+	// Files accesses the files with the rights of a command inside.
 	Files() Files
 	// Status returns its state.
 	Status(ctx context.Context) (Status, error)
@@ -50,7 +50,7 @@ type Process interface {
 	Signal(sig os.Signal) error
 }
 
-// Files reaches files inside a sandbox, subject to the same policy as commands.
+// Files accesses files inside a sandbox, subject to the same policy as commands.
 // Names are absolute paths inside, or relative to the start directory. Errors
 // satisfy errors.Is with the fs sentinels.
 type Files interface {
@@ -88,8 +88,8 @@ type Dialer interface {
 	Dial(ctx context.Context, port int) (net.Conn, error)
 }
 
-// Listener is implemented by instances inside which this process can listen, so that what is inside reaches a service of
-// this process without a network and without a socket of the host's.
+// Listener is implemented by instances inside which this process can listen, so that commands reach a service of this process
+// without a network and without a socket of the host.
 type Listener interface {
 	// Listen listens inside on "127.0.0.1:PORT", "[::1]:PORT" or the Unix socket "unix:/PATH", which every user inside may
 	// connect to, and returns when connections are taken. Exists: the address is in use. Unsupported: there is
@@ -98,7 +98,7 @@ type Listener interface {
 	Listen(ctx context.Context, address string) (net.Listener, error)
 }
 
-// Sweeper is implemented by drivers that hold more of a sandbox than lies in its Spec's State.
+// Sweeper is implemented by drivers that store parts of a sandbox outside of its Spec's State.
 type Sweeper interface {
 	// Sweep removes what belongs to sandboxes of this user whose State is gone, or whose process was killed.
 	Sweep(ctx context.Context) error
@@ -137,14 +137,14 @@ func As[T any](i Instance) (T, bool) {
 // paths but the read-only system, an empty environment and a private /tmp.
 type Spec struct {
 	Name      string   // a label for messages; may be empty
-	Workspace string   // absolute host directory that people care about; empty: none
+	Workspace string   // the workspace, an absolute host directory; empty: none
 	Dir       string   // start directory, absolute; empty: Workspace, or /tmp without one
 	Home      string   // absolute home directory; empty: HOME of Env. Secrets are hidden in the homes of all accounts of the host
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted
-	// State is a directory, absolute and of this sandbox alone, in which the driver stores the files that outlive
-	// it: snapshots, and a tree in memory. A sandbox that is created with it again goes on from there. Empty: nothing outlives it.
+	// State is a directory, absolute and of this sandbox alone, in which the driver stores the files that outlive it: snapshots, and
+	// a tree in memory. A later sandbox with the same State continues with these files. Empty: nothing outlives the sandbox.
 	State string
 	// Resident runs all commands in one isolated place with a supervisor, instead of one place each: a command
 	// then costs a fork, and its files in /tmp and its background processes stay until Close. The policy protects the
@@ -159,7 +159,7 @@ type Spec struct {
 // cannot enforce a field, refuses the field as Unsupported.
 type Container struct {
 	Image   string   // what the root file system is made of; empty: the driver's own choice
-	Target  string   // absolute path at which Workspace stands inside; empty: its own path, or /workspace where it is a copy
+	Target  string   // absolute path of Workspace inside; empty: its own path, or /workspace where it is a copy
 	Volumes []Volume // storage that outlives the sandbox
 	// Firewall are hosts and presets that a sandbox reaches over routes and a packet filter, which sees addresses, in the
 	// place of the policy's proxy, which sees names; see package firewall. The policy's network is "none" then. nil: no
@@ -226,7 +226,7 @@ type Exit struct {
 	Reason string // why agent-sandbox killed it ("memory limit"), or ""
 }
 
-// ExecError says that a command could not be executed.
+// ExecError is the error of a command that could not be executed.
 type ExecError struct {
 	Name string // Args[0]
 	Code int    // 127 not found, 126 not executable
@@ -262,7 +262,7 @@ type Status struct {
 	Running int `json:"running"` // commands that run now
 }
 
-// State tells to what degree a driver enforces a rule on this host.
+// State is the degree to which a driver enforces a rule on this host.
 type State string
 
 // The states.

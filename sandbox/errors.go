@@ -156,9 +156,9 @@ func (c Code) Exit() int {
 	}
 }
 
-// endedBy gives err the code Timeout or Canceled when it was caused by the end of the caller's ctx: the operation that waited at that
+// codeContextEnd gives err the code Timeout or Canceled when it was caused by the end of the caller's ctx: the operation that waited at that
 // moment, such as the start of a guest, did not fail itself.
-func endedBy(ctx context.Context, err error) error {
+func codeContextEnd(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		return &Error{Code: CodeOf(ended), Err: err}
 	}
@@ -175,15 +175,15 @@ func wrap(err error, op, backend, id string) error {
 		if top, ok := err.(*Error); !ok || top != e { //nolint:errorlint // the outermost value decides whether text was added
 			out.Err = err
 		}
-		fill(&out.Op, op)
-		fill(&out.Backend, backend)
-		fill(&out.ID, id)
+		setIfEmpty(&out.Op, op)
+		setIfEmpty(&out.Backend, backend)
+		setIfEmpty(&out.ID, id)
 		return &out
 	}
 	return &Error{Code: CodeOf(err), Op: op, Backend: backend, ID: id, Err: err}
 }
 
-func fill(s *string, v string) {
+func setIfEmpty(s *string, v string) {
 	if *s == "" {
 		*s = v
 	}

@@ -116,11 +116,11 @@ func Test_An_Error_Of_The_Callers_Context_Has_Its_Code(t *testing.T) {
 		if row.late {
 			ctx = late
 		}
-		if got := CodeOf(wrap(endedBy(ctx, row.err), "start", "bwrap", "")); got != row.want {
+		if got := CodeOf(wrap(codeContextEnd(ctx, row.err), "start", "bwrap", "")); got != row.want {
 			t.Errorf("%v: %s, want %s", row.err, got, row.want)
 		}
 	}
-	if err := wrap(endedBy(late, waited), "start", "bwrap", ""); !errors.Is(err, context.DeadlineExceeded) || err.Error() != "bwrap: start: the guest did not answer: context deadline exceeded" {
+	if err := wrap(codeContextEnd(late, waited), "start", "bwrap", ""); !errors.Is(err, context.DeadlineExceeded) || err.Error() != "bwrap: start: the guest did not answer: context deadline exceeded" {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,13 +12,13 @@ type Maker interface {
 	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 }
 
-// Searcher is implemented by Files that search where the files are.
+// Searcher is implemented by Files that search inside the sandbox.
 type Searcher interface {
 	// Search looks below root as [SearchTree].
 	Search(ctx context.Context, root string, q Query) (Found, error)
 }
 
-// Archiver is implemented by Files that move whole trees as tar. Package transfer uses it.
+// Archiver is implemented by Files that transfer directory trees as tar archives. Package transfer uses it.
 type Archiver interface {
 	// Pack streams the directory name and all below it out, with names relative to it. The caller closes the stream;
 	// Close reports whether all of it arrived. The stream comes from the sandbox and is hostile: extract it with care.
@@ -66,7 +66,7 @@ func (f files) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do("make directory", func(d Files) error {
 		m, ok := d.(Maker)
 		if !ok {
-			return Errorf(Unsupported, "this sandbox makes no directories by itself")
+			return Errorf(Unsupported, "this sandbox does not support creating directories")
 		}
 		return m.Mkdir(ctx, name, perm)
 	})
@@ -90,7 +90,7 @@ func (f files) Pack(ctx context.Context, name string) (r io.ReadCloser, err erro
 	err = f.do("pack", func(d Files) error {
 		a, ok := d.(Archiver)
 		if !ok {
-			return Errorf(Unsupported, "this sandbox packs no trees")
+			return Errorf(Unsupported, "this sandbox does not support reading directory trees")
 		}
 		r, err = a.Pack(ctx, name)
 		return err
@@ -103,7 +103,7 @@ func (f files) Unpack(ctx context.Context, name string, r io.Reader) error {
 	return f.do("unpack", func(d Files) error {
 		a, ok := d.(Archiver)
 		if !ok {
-			return Errorf(Unsupported, "this sandbox unpacks no trees")
+			return Errorf(Unsupported, "this sandbox does not support writing directory trees")
 		}
 		return a.Unpack(ctx, name, r)
 	})

@@ -69,17 +69,16 @@ func (n Network) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.Mode)
 }
 
-// Secret is a value that commands must not see: inside stands a placeholder, and the
-// network's proxy puts the value in its place in requests to the hosts that it is bound to.
-// The value comes from one of the From fields; without any, from File, or else from the
-// host's variable that is called as the secret is.
+// Secret is a value that commands must not see. They see a placeholder, which the network's proxy replaces by the value in
+// requests to the hosts that the secret is bound to. The value comes from one of the From fields; without any, from File, or else
+// from the host's variable with the name of the secret.
 type Secret struct {
 	FromEnv     string   `json:"from_env,omitempty"`     // a variable of the host's environment
 	FromFile    string   `json:"from_file,omitempty"`    // a file; white space around the value is not part of it
 	FromCommand []string `json:"from_command,omitempty"` // a program of the host and its arguments, whose output is the value
 
 	Env    string   `json:"env,omitempty"`    // the variable inside that holds the placeholder; without Env and File: the secret's name
-	File   string   `json:"file,omitempty"`   // a file that inside holds the placeholder in the value's place
+	File   string   `json:"file,omitempty"`   // a file that commands see with the placeholder in place of the value
 	Hosts  []string `json:"hosts,omitempty"`  // "api.example.com" over TLS on port 443, or a rule with port or http://
 	Header string   `json:"header,omitempty"` // the only header field that the value is put into; empty: all
 }

@@ -28,13 +28,13 @@ type Policy struct {
 	Assistants Assistants `json:"assistants,omitzero"` // their state; only of the user's own configuration
 }
 
-// Assistants says how long the state of assistants is stored. Sandboxes ignore it.
+// Assistants sets how long the state of assistants is stored. Sandboxes ignore it.
 type Assistants struct {
 	WorkspaceRetention Duration `json:"workspace_retention,omitempty"` // after which an unused workspace is removed; 0: a week
 	CleanupSchedule    string   `json:"cleanup_schedule,omitempty"`    // as in cron: minute, hour, day, month, weekday; "": "0 3 * * *"
 }
 
-// CommandRule says what happens when a command of this name is run: "true" (it
+// CommandRule decides what happens when a command of this name is run: "true" (it
 // runs), "false" (it is refused), "@preset" (a built-in wrapper of the command's
 // own name) or the path of a script that runs in its place.
 type CommandRule string
@@ -71,16 +71,15 @@ type Filesystem struct {
 	Sockets []string `json:"sockets,omitempty"` // host Unix sockets that may be connected to
 }
 
-// Env says which variables of the host's environment a command sees.
+// Env decides which variables of the host's environment a command sees.
 type Env struct {
 	Pass []string          `json:"pass,omitempty"` // names or prefixes ending in *: let through although they look secret
 	Deny []string          `json:"deny,omitempty"` // names or prefixes ending in *: taken out; wins over pass in the same layer
 	Set  map[string]string `json:"set,omitempty"`  // set to these values, last
 }
 
-// Limits bound what a command uses. Zero means the default of the layer below;
-// a field that was set by anyone but the defaults is required: a driver that
-// cannot hold it refuses to start.
+// Limits bound what a command uses. Zero means the default of the layer below; a field that any layer but the defaults sets is
+// required: a driver that cannot enforce it refuses to start.
 type Limits struct {
 	Wall   Duration `json:"wall,omitempty"`   // wall-clock time of one command
 	Output Bytes    `json:"output,omitempty"` // bytes of stdout and stderr together

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Y13: a size is read whole or refused; none is unlimited by mistake.
+// Y13: a size is read whole or refused; a wrong one never means "unlimited".
 func Test_Bytes_Are_Parsed_And_Printed(t *testing.T) {
 	for _, c := range []struct {
 		in   string

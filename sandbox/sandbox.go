@@ -64,7 +64,7 @@ func (s *Sandbox) Backend() string { return s.driver }
 // Unwrap returns the driver's instance, for [As].
 func (s *Sandbox) Unwrap() Instance { return s.instance }
 
-// Files reaches the sandbox's files; its errors are wrapped like all others.
+// Files accesses the sandbox's files; its errors are wrapped like all others.
 func (s *Sandbox) Files() Files { return files{s} }
 
 // Status returns the state of the sandbox.
@@ -105,9 +105,8 @@ func (s *Sandbox) Run(ctx context.Context, cmd Cmd) (*Result, error) {
 	return res, err
 }
 
-// RunStdio runs cmd over the caller's streams and waits for its end. The policy's
-// wall-clock and output limits hold; what goes past the output limit is thrown
-// away while the command goes on.
+// RunStdio runs cmd over the caller's streams and waits for its end. The policy's wall-clock and output limits hold; output
+// beyond the limit is discarded while the command continues.
 func (s *Sandbox) RunStdio(ctx context.Context, cmd Cmd, stdio Stdio) (*Result, error) {
 	begin := time.Now()
 	run, err := s.Start(ctx, cmd, stdio)
@@ -137,7 +136,7 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	p, err := s.instance.Start(r.ctx, cmd, stdio)
 	if err != nil {
 		r.cancel(nil)
-		return nil, s.wrap(endedBy(ctx, err), "start")
+		return nil, s.wrap(codeContextEnd(ctx, err), "start")
 	}
 	r.process = p
 	if wall := time.Duration(s.limits.Wall); wall > 0 {
@@ -270,7 +269,7 @@ func (r *Running) HasTimedOut() bool {
 	return r.parent.Err() == nil && errors.Is(context.Cause(r.ctx), context.DeadlineExceeded)
 }
 
-// IsCut reports whether output went past the limit and was thrown away.
+// IsCut reports whether output exceeded the limit and was discarded.
 func (r *Running) IsCut() bool { return r.output != nil && r.output.isCut() }
 
 // capped puts stdout and stderr under one budget. Files pass through as they are

@@ -10,7 +10,7 @@ import (
 	"path"
 )
 
-// Query says what [Searcher] looks for.
+// Query describes what [Searcher] looks for.
 type Query struct {
 	Name string // glob of path.Match over base names; empty: any
 	Text string // what a line of a regular file holds; empty: files are not opened, and every name is a match
@@ -30,7 +30,7 @@ type Match struct {
 // Found is the result of a search, in the order of a walk that visits each directory's entries by name.
 type Found struct {
 	Matches []Match `json:"matches"`
-	Cut     bool    `json:"cut"` // there is more than the query or the walk allows
+	Cut     bool    `json:"cut"` // the query's or the search's limit was reached, so there may be more
 }
 
 // Bounds of a search.

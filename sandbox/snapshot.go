@@ -10,23 +10,23 @@ import (
 // belongs to the sandbox: a stage's changes, a container's root file system, a tree in memory; never a directory of
 // the host that commands write to. Names are checked by [CheckSnapshot].
 type Snapshotter interface {
-	// Snapshot saves the files as they are now under a name. Commands go on; none runs while the files
-	// are taken, where the driver can see to that. When it fails, or is killed, it leaves no snapshot.
-	// Exists: there is one. Unsupported: nothing here belongs to the sandbox alone; the hint says what would.
+	// Snapshot saves the files as they are now under a name. Commands continue afterwards; while the files are copied, drivers that
+	// can do so stop them. When it fails, or is killed, it leaves no snapshot. Exists: there is one. Unsupported: nothing here
+	// belongs to the sandbox alone; the hint says what would.
 	Snapshot(ctx context.Context, name string) error
 	// Restore kills everything that runs and puts the files back to a snapshot, whole or, when it fails or is
 	// killed, not at all. The snapshot stays. NotFound: there is none of that name.
 	Restore(ctx context.Context, name string) error
 	// Snapshots lists them, oldest first.
 	Snapshots(ctx context.Context) ([]SnapshotInfo, error)
-	// RemoveSnapshot removes one, or is NotFound. What was restored or forked from it stays.
+	// RemoveSnapshot removes a snapshot. NotFound: there is none of that name. Files that were restored or forked from it stay.
 	RemoveSnapshot(ctx context.Context, name string) error
 }
 
 // Forker is implemented by persistent instances that can be copied.
 type Forker interface {
-	// Fork makes another sandbox with the same policy, whose files begin as those of a snapshot, or, when that is
-	// empty, as they are now, as Snapshot takes them. From then on neither sees the other. Exists: the name is taken.
+	// Fork makes another sandbox with the same policy, whose files begin as those of a snapshot, or, when that is empty, as they are
+	// now, as Snapshot takes them. From then on a change in one is not visible in the other. Exists: the name is taken.
 	Fork(ctx context.Context, name, snapshot string) (Instance, error)
 }
 

@@ -47,7 +47,7 @@ func exitCodes(ctx context.Context, h Harness) error {
 func killedBySignal(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
 		for _, sig := range []int{9, 10, 11, 15} {
-			// Not the first process of a namespace, which ignores its own signals.
+			// The command must not be the first process of a namespace, which ignores its own signals.
 			res, err := b.sh(ctx, fmt.Sprintf("exec /bin/sh -c 'kill -%d $$; exit 3'", sig))
 			if err != nil {
 				return err
@@ -153,8 +153,7 @@ func argumentsArrive(ctx context.Context, h Harness) error {
 	})
 }
 
-// A variable that every process has, or that names a place in the sandbox, says
-// nothing about the host.
+// A variable that every process has, or that names a path in the sandbox, does not come from the host.
 func isOwnVariable(name string) bool {
 	return slices.Contains([]string{"PATH", "PWD", "HOME", "TMPDIR", "SHLVL", "_"}, name)
 }

@@ -106,8 +106,8 @@ type life struct {
 	input  io.Closer          // of the command
 }
 
-// outlived starts a survivor in one sandbox while another, over the same
-// directory, reads the pipe, and says whether the survivor dies with end.
+// outlived starts a survivor in one sandbox while another, over the same directory, reads the pipe. It returns an error unless
+// end kills the survivor.
 func outlived(ctx context.Context, h Harness, edit func(*sandbox.Spec), end func(life) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit/2)
 	defer cancel()
@@ -142,7 +142,7 @@ func outlive(ctx context.Context, b box, pipe *bufio.Reader, end func(life) erro
 	return nil
 }
 
-// Y14: every backend kills a command that is over time, with all that it started.
+// Y14: every backend kills a command at its time limit, with all processes that it started.
 func wallKillsTree(ctx context.Context, h Harness) error {
 	return outlived(ctx, h, limitWall(2*time.Second), func(l life) error {
 		exit, err := l.run.Wait()
@@ -173,7 +173,7 @@ func closeKillsTree(ctx context.Context, h Harness) error {
 	})
 }
 
-// leavesOthers needs a driver whose commands share their processes; others have to refuse.
+// leavesOthers needs a driver whose commands share one isolated place; other drivers have to refuse.
 func leavesOthers(ctx context.Context, h Harness) error {
 	return inside(ctx, h, func(s *sandbox.Spec) { s.Resident = true }, func(b box) error {
 		script := `mkfifo go gone; (read word <go; echo late; echo "$word" >gone) & echo now`

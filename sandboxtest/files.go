@@ -89,7 +89,7 @@ func filesAreShared(ctx context.Context, h Harness) error {
 	})
 }
 
-// Names that something on the way could take for something else.
+// Names that a program between the caller and the file could misread.
 func oddNames() []string {
 	return []string{
 		"with space", "new\nline", "tab\t", "-rf", "--help", "~", "$HOME", "`id`", "'", `"`, `\`, "%s%n", "*", "[a]", "?",
@@ -184,7 +184,7 @@ func fileRemove(ctx context.Context, h Harness) error {
 		if err := errors.Join(b.Files().Remove(ctx, "d"), b.Files().Remove(ctx, "g")); err != nil {
 			return err
 		}
-		// A link inside the tree is removed, and not what it points to.
+		// Remove deletes a link inside the tree, but not its target.
 		return errors.Join(b.listed(ctx, b.dir, []string{"keep"}), b.listed(ctx, "keep", []string{"f"}))
 	})
 }

@@ -14,7 +14,7 @@ import (
 func lifeCases() []Case {
 	return []Case{
 		{Name: "close is idempotent", Run: closeTwice},
-		{Name: "after close every method says closed", Run: closedAfterwards},
+		{Name: "after close every method returns closed", Run: closedAfterwards},
 		{Name: "two sandboxes over one directory see each other's files", Run: twoInOneDir},
 		{Name: "two sandboxes do not share /tmp", Run: twoTmps},
 		{Name: "sandboxes that are made at once are each as its own Spec says", Run: specsKeptApart},
@@ -74,7 +74,7 @@ func twoTmps(ctx context.Context, h Harness) error {
 	})
 }
 
-// Y18: sandboxes share no configuration, so none has another's, and the end of one ends no other.
+// Y18: sandboxes share no configuration, so none gets another's, and the end of one does not end another.
 func specsKeptApart(ctx context.Context, h Harness) error {
 	const n = 3
 	all, first := make(chan error, n), make(chan struct{})
@@ -127,8 +127,7 @@ func openUnknown(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// nothingLeft runs what the other cases run, a failing create included, and
-// compares what the driver holds before and after.
+// nothingLeft runs what the other cases run, a failing create included, and compares the harness's residue before and after.
 func nothingLeft(ctx context.Context, h Harness) error {
 	// What a driver opens once and keeps, such as a connection, does not count as residue.
 	if err := eventful(ctx, h); err != nil {

@@ -21,7 +21,7 @@ func listenCases() []Case {
 // bridge is the guest's program that carries its standard streams to a service.
 const bridge = "/run/agent-sandbox/agent-sandbox bridge "
 
-// reachesUs passes when the backend reports that it has no listeners inside.
+// reachesUs passes, too, when the backend reports that it has no listeners inside.
 func reachesUs(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
 		for _, address := range []string{"unix:/tmp/service-of-the-host", "127.0.0.1:47113"} {
@@ -68,7 +68,7 @@ func (b box) reaches(ctx context.Context, address string) (err error) {
 	return err
 }
 
-// upper answers each connection with what it said, in upper case.
+// upper answers each connection with the received text in upper case.
 func upper(l net.Listener, served *sync.WaitGroup) {
 	for {
 		c, err := l.Accept()

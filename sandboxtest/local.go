@@ -64,7 +64,7 @@ func (l Local) Residue(context.Context) ([]string, error) {
 	}
 	for _, fd := range fds {
 		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil {
-			// The number in pipe:[n] differs each time; how many there are counts.
+			// The number in pipe:[n] differs each time; only the number of pipes is compared.
 			kind, _, _ := strings.Cut(to, ":[")
 			lines = append(lines, "descriptor "+kind)
 		}
@@ -105,7 +105,7 @@ func descendants() ([]string, error) {
 	for _, file := range stats {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // it ended while we looked
+			continue // it ended meanwhile
 		}
 		pid, ppid, comm, err := parseStat(data)
 		if err != nil {

@@ -1,7 +1,5 @@
-// Package sandboxtest is the contract of package sandbox: the same cases for every
-// driver of any backend. A case returns an error instead of
-// calling testing, so that a program can run the contract on the host where it
-// has to hold; [Run] is the same for go test.
+// Package sandboxtest is the contract of package sandbox: the same cases for every driver of any backend. A case returns an error
+// instead of calling package testing, so that a program can run the contract on any host; [Run] runs it in go test.
 //
 // The cases need a POSIX shell with coreutils inside the sandbox.
 package sandboxtest
@@ -18,9 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Harness tells the contract about a driver. [Local] is one for
-// drivers whose sandboxes run on this host. Its methods must be safe for concurrent
-// use: [Run] runs most cases in parallel.
+// Harness connects the contract with a driver. [Local] is the harness for drivers whose sandboxes run on this host. Its methods
+// must be safe for concurrent use: [Run] runs most cases in parallel.
 type Harness interface {
 	// Driver is the driver under test.
 	Driver() sandbox.Driver
@@ -43,7 +40,7 @@ type Case struct {
 	Alone bool                                       // it counts what this process holds, or time: no other case may run meanwhile
 }
 
-// Limit bounds the time of one case. It is for what hangs, not for what is slow.
+// Limit bounds the time of one case. It is long enough for a slow machine, and ends cases that hang.
 const Limit = 5 * time.Minute
 
 // Cases returns the whole contract, in a fixed order.
@@ -51,9 +48,8 @@ func Cases() []Case {
 	return slices.Concat(commandCases(), stdioCases(), listenCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases())
 }
 
-// Run runs every case as a subtest; see RunCases. A driver whose Check says that it cannot
-// start anything here skips, and fails when require, a list of backend names
-// separated by commas, names it.
+// Run runs every case as a subtest; see RunCases. For a driver whose Check reports that it cannot start a sandbox here, Run skips
+// the test, or fails it when require, a list of backend names separated by commas, has the driver's name.
 func Run(t *testing.T, h Harness, require string) {
 	t.Helper()
 	if err := Available(t.Context(), h.Driver()); err != nil {
@@ -133,7 +129,7 @@ func over(ctx context.Context, h Harness, dir string, edit func(*sandbox.Spec), 
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	// The case's context may have ended, and the sandbox must go all the same.
+	// The case's context may have ended, but the sandbox must be closed.
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
 	return f(box{s, dir})
 }
@@ -159,7 +155,7 @@ func (b box) out(ctx context.Context, script string) (string, error) {
 	return string(res.Stdout), nil
 }
 
-// prints says how the output of a script that has to succeed differs from want.
+// prints runs a script that has to succeed and returns an error unless its output is want.
 func (b box) prints(ctx context.Context, script, want string) error {
 	got, err := b.out(ctx, script)
 	if err == nil && got != want {
@@ -168,8 +164,7 @@ func (b box) prints(ctx context.Context, script, want string) error {
 	return err
 }
 
-// hasCode says whether err is an error of package sandbox with this code, and
-// satisfies errors.Is with the code's sentinel.
+// hasCode returns nil if err is an error of package sandbox with this code, and satisfies errors.Is with the code's sentinel.
 func hasCode(err error, want sandbox.Code) error {
 	var e *sandbox.Error
 	switch {

@@ -12,13 +12,13 @@ import (
 
 // Snapshotter is implemented by harnesses whose driver has snapshots.
 type Snapshotter interface {
-	// SnapshotSpec returns the Spec of a sandbox that has them, with the workspace dir.
+	// SnapshotSpec returns the Spec of a sandbox that has snapshots, with the workspace dir.
 	SnapshotSpec(dir string) sandbox.Spec
 }
 
 // Forker is implemented by harnesses whose driver copies sandboxes.
 type Forker interface {
-	// ForkName is a name that no sandbox has.
+	// ForkName returns a name that no sandbox has.
 	ForkName() string
 }
 

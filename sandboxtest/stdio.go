@@ -84,7 +84,7 @@ func (b box) talk(ctx context.Context, args []string, f func(in io.WriteCloser, 
 	talked := make(chan error, 1)
 	go func() {
 		err := f(inW, bufio.NewReader(outR))
-		// Whatever went wrong, let both ends go, so that Wait returns.
+		// After any error close both ends, so that Wait returns.
 		talked <- errors.Join(err, inW.Close(), outR.Close())
 	}()
 	exit, err := run.Wait()
@@ -140,8 +140,8 @@ func halfClose(ctx context.Context, h Harness) error {
 	})
 }
 
-// everyByte is n bytes in which each value occurs, without a period that a
-// buffer size could hide.
+// everyByte returns n bytes in which each value occurs. They do not repeat with the period of a buffer size, which could hide an
+// error.
 func everyByte(n int) []byte {
 	data := make([]byte, n)
 	for i := range data {

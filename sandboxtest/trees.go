@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// What a sandbox's Files answer Unsupported to is not declared, and no part of its contract.
+// The contract does not cover operations to which a sandbox's Files answer Unsupported.
 func treeCases() []Case {
 	return []Case{
 		{Name: "a directory is made with what is missing above it", Run: treeMkdir},
@@ -23,8 +23,8 @@ func treeCases() []Case {
 	}
 }
 
-// optional is nil for what a sandbox does not declare.
-func optional(err error) error {
+// ignoreUnsupported returns nil for the error of an unsupported operation, and err otherwise.
+func ignoreUnsupported(err error) error {
 	if sandbox.CodeOf(err) == sandbox.Unsupported {
 		return nil
 	}
@@ -35,7 +35,7 @@ func treeMkdir(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
 		m := b.Files().(sandbox.Maker) //nolint:forcetypeassert // the contract of Sandbox.Files
 		if err := m.Mkdir(ctx, "a/b/c", 0o750); err != nil {
-			return optional(err)
+			return ignoreUnsupported(err)
 		}
 		if err := errors.Join(m.Mkdir(ctx, "a/b/c", 0o700), b.put(ctx, "f", nil)); err != nil {
 			return err
@@ -105,7 +105,7 @@ line"`
 		a := b.Files().(sandbox.Archiver) //nolint:forcetypeassert // the contract of Sandbox.Files
 		r, err := a.Pack(ctx, path.Join(b.dir, "from"))
 		if err != nil {
-			return optional(err)
+			return ignoreUnsupported(err)
 		}
 		data, err := io.ReadAll(r)
 		if err := errors.Join(err, r.Close()); err != nil {
@@ -127,7 +127,7 @@ func treeBroken(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
 		a := b.Files().(sandbox.Archiver) //nolint:forcetypeassert // the contract of Sandbox.Files
 		err := a.Unpack(ctx, ".", io.MultiReader(bytes.NewReader(make([]byte, 100)), failing{}))
-		if optional(err) == nil {
+		if ignoreUnsupported(err) == nil {
 			return err
 		}
 		if !errors.Is(err, errBroken) {

@@ -2,15 +2,15 @@
 //
 //	assistants/coder/package.yao      the definition: see schema/assistant.json (or package.jsonc, package.json)
 //	assistants/coder/prompts.yml      the system prompts
-//	assistants/coder/prompts/A/B.yml  the preset A.B, which a Create hook may choose in its place
+//	assistants/coder/prompts/A/B.yml  the preset A.B, which a Create hook may select instead
 //	assistants/coder/mcps/ID.mcp.yao  its MCP servers (or .mcp.jsonc, .mcp.json)
 //	assistants/coder/skills/          its skills
 //	assistants/coder/src/index.ts     its hooks (or index.js)
 //	connectors/deepseek/v3.conn.yao   the connector deepseek.v3 (or .conn.jsonc, .conn.json)
 //
 // A root may come with a repository that the user has not read, so all of it is hostile input: sizes, depths and counts are
-// bounded, only regular files are read, and no symbolic link leads out of the root. What an assistant has running on
-// this host, it has only when the user trusts its exact content; see [Assistant.CheckTrust].
+// bounded, only regular files are read, and symbolic links that leave the root are not followed. An assistant may run
+// programs on this host only when the user trusts its exact content; see [Assistant.CheckTrust].
 package assistant
 
 import (
@@ -34,7 +34,7 @@ type Assistant struct {
 	File        string                       // absolute path of its package file, by which it is trusted
 	Connector   *connector.Connector         // the model
 	Prompts     []message.Message            // before every chat; may be empty
-	Presets     map[string][]message.Message // prompts that a Create hook may choose in the place of these, by name; see [Assistant.Preset]
+	Presets     map[string][]message.Message // alternative prompts by name, which a Create hook may select; see [Assistant.Preset]
 	Options     Options                      // of a direct call
 	Limits      Limits                       //
 	Sandbox     *Sandbox                     // where a coding agent runs; nil: the model is called directly
@@ -44,7 +44,7 @@ type Assistant struct {
 
 	root    *Root
 	sums    map[string]string // of the files that were read, in hex; see Content
-	content []byte            // see Content; nil: it is the user's own, or broken
+	content []byte            // see Content; nil: it is the user's own configuration, or it could not be read
 	trusted bool
 }
 
@@ -62,7 +62,7 @@ func (o Options) Reasoning() connector.Reasoning {
 	return connector.Reasoning{Thinking: o.Thinking, Effort: o.Effort}
 }
 
-// Limits bound what one user does with an assistant. 0 means no limit, except for Workspaces.
+// Limits bound one user's use of an assistant. 0 means no limit, except for Workspaces.
 type Limits struct {
 	ConcurrentRequests int     `json:"concurrent_requests"`  // of a user
 	TokensPerRequest   int64   `json:"tokens_per_request"`   // of all kinds together
@@ -82,7 +82,7 @@ const (
 	Cursor Command = "cursor"
 )
 
-// Sandbox says which coding agent runs, and in what.
+// Sandbox selects the coding agent, and the sandbox in which it runs.
 type Sandbox struct {
 	Command Command
 	Backend string        // "bwrap", "docker" or "kube"; "": the caller's choice
@@ -96,19 +96,19 @@ type Sandbox struct {
 	Layer sandbox.Layer
 }
 
-// ClaudeArguments are those of Claude Code. Zero values leave the choice to the caller.
+// ClaudeArguments are the settings of Claude Code. Zero values leave the choice to the caller.
 type ClaudeArguments struct {
 	MaxTurns           int      `json:"max_turns"`            // how often the model is asked
 	PermissionMode     string   `json:"permission_mode"`      // "default", "acceptEdits", "dontAsk", "plan" or "bypassPermissions"
-	Tools              []string `json:"tools"`                // built-in tools that there are; nil: all, empty: none
-	AllowedTools       []string `json:"allowed_tools"`        // used without asking, such as "Bash(npm test:*)"
-	DisallowedTools    []string `json:"disallowed_tools"`     // never used
+	Tools              []string `json:"tools"`                // the available built-in tools; nil: all, empty: none
+	AllowedTools       []string `json:"allowed_tools"`        // allowed without a question, such as "Bash(npm test:*)"
+	DisallowedTools    []string `json:"disallowed_tools"`     // forbidden tools
 	MaxBudgetUSD       float64  `json:"max_budget_usd"`       // for a run
 	Effort             string   `json:"effort"`               // "low", "medium", "high", "xhigh" or "max"
 	AppendSystemPrompt string   `json:"append_system_prompt"` // after Claude Code's own and the assistant's
 }
 
-// CodexArguments are those of Codex. Zero values leave the choice to the caller.
+// CodexArguments are the settings of Codex. Zero values leave the choice to the caller.
 type CodexArguments struct {
 	Effort             string `json:"effort"`               // of reasoning: "minimal", "low", "medium", "high" or "xhigh"
 	Summary            string `json:"summary"`              // of reasoning: "auto", "concise", "detailed" or "none"
@@ -116,13 +116,13 @@ type CodexArguments struct {
 	AppendSystemPrompt string `json:"append_system_prompt"` // after Codex's own and the assistant's
 }
 
-// CursorArguments are those of Cursor's CLI. Zero values leave the choice to the caller.
+// CursorArguments are the settings of Cursor's CLI. Zero values leave the choice to the caller.
 type CursorArguments struct {
-	Force *bool  `json:"force"` // run commands without asking
+	Force *bool  `json:"force"` // run commands without a question
 	Mode  string `json:"mode"`  // "agent", "plan" or "ask"
 }
 
-// SkillsDir is the absolute path of the skills, whether it exists or not.
+// SkillsDir returns the absolute path of the skills directory, which may be missing.
 func (a *Assistant) SkillsDir() string { return filepath.Join(a.Dir, skillsDir) }
 
 const (

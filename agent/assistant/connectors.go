@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// places are the files of connectors.
+// places are the files of the connectors.
 type places struct {
 	reported
 	t      *tree
@@ -23,14 +23,14 @@ type places struct {
 	told   bool
 }
 
-// findConnectors looks for files of connectors, and reads none.
+// findConnectors finds the files of connectors and reads none.
 func findConnectors(t *tree) *places {
 	p := &places{t: t, byID: map[string]string{}, failed: map[string]bool{}}
 	p.dir(connectorsDir, 0)
 	return p
 }
 
-// ids are those of the files that were found.
+// ids returns the IDs of the files, sorted.
 func (p *places) ids() []string { return slices.Sorted(maps.Keys(p.byID)) }
 
 func (p *places) dir(name string, depth int) {
@@ -41,7 +41,7 @@ func (p *places) dir(name string, depth int) {
 	}
 	entries, err := p.t.entries(name)
 	if err != nil {
-		p.add(problemOf(p.t.abs(name), err))
+		p.add(convertError(p.t.abs(name), err))
 		return
 	}
 	for _, e := range entries {
@@ -56,7 +56,7 @@ func (p *places) dir(name string, depth int) {
 	}
 }
 
-// full tells once that a bound was reached.
+// full reports once that a bound was reached.
 func (p *places) full(name, text string) {
 	if !p.told {
 		p.told = true
@@ -100,21 +100,21 @@ func (p *places) file(name string, e fs.DirEntry) {
 	}
 }
 
-// notFound is the error for a connector that is not there.
+// notFound returns the error for a connector that does not exist.
 func (p *places) notFound(id string) *sandbox.Error {
 	ids := p.ids()
-	err := sandbox.Errorf(sandbox.NotFound, "found no connector %s, expected %s", jsonc.Clip(id), oneOf(ids, "one in "+jsonc.OneLine(p.t.abs(connectorsDir))))
+	err := sandbox.Errorf(sandbox.NotFound, "found no connector %s, expected %s", jsonc.Clip(id), formatNames(ids, "one in "+jsonc.OneLine(p.t.abs(connectorsDir))))
 	if near := jsonc.Nearest(id, ids); near != "" {
 		return err.WithHint("did you mean %q?", near)
 	}
-	return err.WithHint("make %s", jsonc.OneLine(p.t.abs(path.Join(connectorsDir, strings.ReplaceAll(cut(id), ".", "/")+".conn.yao"))))
+	return err.WithHint("make %s", jsonc.OneLine(p.t.abs(path.Join(connectorsDir, strings.ReplaceAll(cutText(id), ".", "/")+".conn.yao"))))
 }
 
-// cut keeps what a message repeats short.
-func cut(s string) string { return s[:min(len(s), 64)] }
+// cutText shortens a text that a message repeats.
+func cutText(s string) string { return s[:min(len(s), 64)] }
 
-// oneOf lists names, or returns none if the list is empty.
-func oneOf(names []string, none string) string {
+// formatNames lists the names, or returns none if the list is empty.
+func formatNames(names []string, none string) string {
 	const most = 20
 	switch {
 	case len(names) == 0:
@@ -125,13 +125,13 @@ func oneOf(names []string, none string) string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// parse reads one connector; sums gets the sum of its file.
+// parse reads one connector and stores the hash of its file in sums.
 func (p *places) parse(id string, sums map[string]string) (*connector.Connector, []jsonc.Problem) {
 	name := p.byID[id]
 	data, err := p.t.read(name, MaxFile)
 	if err != nil {
-		return nil, []jsonc.Problem{problemOf(p.t.abs(name), err)}
+		return nil, []jsonc.Problem{convertError(p.t.abs(name), err)}
 	}
-	sums[name] = sumOf(data)
+	sums[name] = hashContent(data)
 	return connector.Parse(id, p.t.abs(name), data)
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The bounds of what can be trusted.
+// The bounds of the content that can be trusted.
 const (
 	maxTrustedFiles = 20_000
 	maxTrustedBytes = 256 << 20
 	maxTrustedDepth = 32
 )
 
-// IsTrusted reports whether the user trusts the assistant as it was read: it is of the user's own configuration, or its
-// exact content was trusted.
+// IsTrusted reports whether the user trusts the assistant as it was read: it belongs to the user's own configuration, or the user
+// trusted its exact content.
 func (a *Assistant) IsTrusted() bool { return a.trusted }
 
-// CheckTrust is nil when the assistant is trusted, and else Denied with the command that trusts it. Nothing of an
-// assistant that is not trusted may be used: its connector decides which server gets the users' messages and a key of this host, its
-// servers and its key's command run on this host, its hooks and prompts speak for the user.
+// CheckTrust returns nil for a trusted assistant, and otherwise an error with code Denied and the command that trusts it. Use
+// nothing of an assistant that is not trusted: its connector decides which server receives the users' messages and a key of this
+// host, its servers and its key's command run on this host, and its hooks and prompts speak for the user.
 func (a *Assistant) CheckTrust() error {
 	if a.trusted {
 		return nil
@@ -39,7 +39,7 @@ func (a *Assistant) CheckTrust() error {
 		WithHint("read it, then run: agent-sandbox trust %s", shellWord(a.File))
 }
 
-// shellWord quotes a path for a shell where it needs it.
+// shellWord quotes a path for a shell if that is necessary.
 func shellWord(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
 	if strings.Trim(s, plain) == "" {
@@ -48,9 +48,9 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Content lists the files that have to be trusted, a line each: every file of the assistant's directory but .git, and every connector
-// of its root, with the sum of its content, its executable bit and its name. Any change of what can run is another
-// content. It is Denied where a link leads out of the assistant's directory, and Exhausted where there is too much.
+// Content lists the files that have to be trusted, one per line: every file of the assistant's directory except .git, and every
+// connector of its root, each with the hash of its content, its executable bit and its name. Any change to a file that can run
+// changes the content. Denied: a link leads out of the assistant's directory. Exhausted: there are too many files or bytes.
 func (a *Assistant) Content() ([]byte, error) {
 	if a.content != nil {
 		return a.content, nil
@@ -60,17 +60,17 @@ func (a *Assistant) Content() ([]byte, error) {
 		return nil, err
 	}
 	defer t.root.Close()
-	return contentOf(t, a.Name, maps.Clone(a.sums))
+	return collectContent(t, a.Name, maps.Clone(a.sums))
 }
 
-// Digest is the SHA-256 of Content in hex.
+// Digest returns the SHA-256 of Content in hex.
 func (a *Assistant) Digest() (string, error) {
 	content, err := a.Content()
-	return sumOf(content), err
+	return hashContent(content), err
 }
 
-// ReadFile reads a file of the assistant by its slash-separated path below Dir, at most MaxFile bytes. Of an assistant
-// that was trusted by its content it is Denied when the file is not what it was then.
+// ReadFile reads a file of the assistant, at most MaxFile bytes, by its slash-separated path below Dir. Denied: the assistant is
+// trusted by its content, and the file has changed since.
 func (a *Assistant) ReadFile(name string) ([]byte, error) {
 	at := path.Join(assistantsDir, a.Name, name)
 	if !fs.ValidPath(name) {
@@ -82,7 +82,7 @@ func (a *Assistant) ReadFile(name string) ([]byte, error) {
 	}
 	defer t.root.Close()
 	data, err := t.read(at, MaxFile)
-	if err == nil && a.content != nil && a.sums[at] != sumOf(data) {
+	if err == nil && a.content != nil && a.sums[at] != hashContent(data) {
 		err = sandbox.Errorf(sandbox.Denied, "%s has changed since the assistant was read", jsonc.OneLine(t.abs(at)))
 	}
 	if err != nil {
@@ -91,13 +91,13 @@ func (a *Assistant) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Vouch is nil when data may be used as the content of a file of the assistant: of one that was trusted by its content,
-// a file that was trusted has exactly that. It is for what is read by other ways than [Assistant.ReadFile].
+// Vouch checks data that the caller read from a file of the assistant by other means than [Assistant.ReadFile]. Denied: the
+// assistant is trusted by its content, and data is not the content of any trusted file.
 func (a *Assistant) Vouch(data []byte) error {
 	if a.content == nil {
 		return nil
 	}
-	sum := sumOf(data)
+	sum := hashContent(data)
 	for _, known := range a.sums {
 		if known == sum {
 			return nil
@@ -106,18 +106,18 @@ func (a *Assistant) Vouch(data []byte) error {
 	return sandbox.Errorf(sandbox.Denied, "it has changed since the assistant was read")
 }
 
-// trust looks up whether the assistant is trusted.
+// trust looks up whether the user trusts the assistant.
 func (l *loading) trust() {
 	a, r := l.a, l.a.root
 	a.trusted = r.Own
 	if !r.Own && a.File != "" && IsValid(l.problems) {
 		var err error
-		a.content, err = contentOf(l.t, a.Name, a.sums)
+		a.content, err = collectContent(l.t, a.Name, a.sums)
 		if err == nil && r.Trust != nil {
 			a.trusted, err = r.Trust.Trusted(a.File, a.content)
 		}
 		if err != nil {
-			l.add(problemOf(a.Dir, err))
+			l.add(convertError(a.Dir, err))
 		}
 	}
 	if a.Sandbox != nil {
@@ -125,8 +125,9 @@ func (l *loading) trust() {
 	}
 }
 
-// contentOf makes the content of an assistant, and adds to the sums of files that were read.
-func contentOf(t *tree, name string, sums map[string]string) ([]byte, error) {
+// collectContent returns the content of an assistant. sums has the hashes of files that were already read, and gets those of the
+// others.
+func collectContent(t *tree, name string, sums map[string]string) ([]byte, error) {
 	s := &summing{t: t, sums: sums, left: maxTrustedBytes, top: path.Join(assistantsDir, name)}
 	err := s.dir(s.top, 0)
 	places := findConnectors(t)
@@ -141,11 +142,11 @@ func contentOf(t *tree, name string, sums map[string]string) ([]byte, error) {
 	return []byte(s.out.String()), nil
 }
 
-// summing is the making of a content.
+// summing is the state of collectContent.
 type summing struct {
 	t     *tree
 	top   string
-	sums  map[string]string // known ones count: what was read is what is trusted
+	sums  map[string]string // known hashes are not computed again: what was read is what is trusted
 	out   strings.Builder
 	files int
 	left  int64
@@ -177,14 +178,14 @@ func (s *summing) dir(name string, depth int) error {
 	return nil
 }
 
-// link adds a symbolic link. What it leads to is a part of the content itself, or nothing of this host.
+// link adds a symbolic link. Its target must be part of the content.
 func (s *summing) link(name string) error {
 	target, err := s.t.root.Readlink(filepath.FromSlash(name))
 	if err != nil {
 		return s.t.fileError(name, err)
 	}
 	to := path.Join(path.Dir(name), filepath.ToSlash(target))
-	// "b/../x" leads elsewhere where b is a link.
+	// if b is a link, "b/../x" is not x
 	if filepath.IsAbs(target) || path.Clean(target) != target || to != s.top && !strings.HasPrefix(to, s.top+"/") {
 		e := jsonc.Problem{
 			File: s.t.abs(name), Text: "found a symbolic link that leads out of the assistant, whose content could not be trusted",
@@ -246,7 +247,7 @@ func (s *summing) tooMuch() error {
 	return e
 }
 
-func sumOf(data []byte) string {
+func hashContent(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

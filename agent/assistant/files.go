@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The bounds on what is read. What goes past one is refused.
+// The bounds on the files of an assistant. A file or a count above its bound is refused.
 const (
 	MaxFile       = jsonc.MaxFile // bytes of a package, a connector, a server or a script
 	MaxPrompts    = 128 << 10     // bytes of prompts, whose parser takes quadratic time for some
@@ -30,13 +30,13 @@ const (
 	maxDirs       = 500           // of connectors
 )
 
-// tree is an open root. Nothing outside of it is reached through it, also where symbolic links lead there.
+// tree is an open root. It opens nothing outside the root, even through symbolic links.
 type tree struct {
 	root *os.Root
 	dir  string // absolute
 }
 
-// abs is the name of a file for people.
+// abs returns the absolute name of a file, for messages.
 func (t *tree) abs(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 
 // open opens a regular file.
@@ -73,7 +73,7 @@ func (t *tree) read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// fileError is an error about a file, as a problem.
+// fileError returns a file error in the form of a problem.
 func (t *tree) fileError(name string, err error) error {
 	p := jsonc.Problem{File: t.abs(name)}
 	code := sandbox.Invalid
@@ -88,7 +88,7 @@ func (t *tree) fileError(name string, err error) error {
 	default:
 		p.Text = err.Error()
 	}
-	if p.Text == "path escapes from parent" { // the text of os.Root, which has no error value for it
+	if p.Text == "path escapes from parent" { // the text of the error of os.Root, which exports no value for it
 		code, p.Text = sandbox.Denied, "found a symbolic link that leads out of "+jsonc.OneLine(t.dir)
 	}
 	e := p.Err()
@@ -96,7 +96,7 @@ func (t *tree) fileError(name string, err error) error {
 	return e
 }
 
-// entries lists a directory, sorted by name. One that does not exist is empty.
+// entries lists a directory, sorted by name. A missing directory is empty.
 func (t *tree) entries(name string) ([]fs.DirEntry, error) {
 	f, err := t.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,13 +120,13 @@ func (t *tree) entries(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// hasEntry reports whether there is something of that name, a link to nothing included.
+// hasEntry reports whether an entry of that name exists, including a broken link.
 func (t *tree) hasEntry(name string) bool {
 	_, err := t.root.Lstat(filepath.FromSlash(name))
 	return err == nil
 }
 
-// one returns which one of the names is in dir; "" when none is, and an error when more than one is.
+// one returns the existing one of the names in dir, "" if none exists, and an error if several exist.
 func (t *tree) one(dir string, names ...string) (string, error) {
 	var found []string
 	for _, name := range names {
@@ -146,11 +146,11 @@ func (t *tree) one(dir string, names ...string) (string, error) {
 	return "", p.Err()
 }
 
-// The forms of a file that is JSON with comments.
+// The suffixes of a JSON file with comments.
 var forms = []string{"yao", "jsonc", "json"}
 
-// packages are the names that a package file may have.
-func packages() []string {
+// packageNames returns the possible names of a package file.
+func packageNames() []string {
 	var out []string
 	for _, form := range forms {
 		out = append(out, "package."+form)
@@ -158,7 +158,8 @@ func packages() []string {
 	return out
 }
 
-// cutForm takes ".KIND.FORM" off a file's name. kind says that it is of the kind, ok that the form is known.
+// cutForm removes ".KIND.FORM" from the name of a file. ofKind reports whether the file has that kind, ok
+// whether the form is known.
 func cutForm(name, kind string) (id string, ofKind, ok bool) {
 	i := strings.LastIndex(name, "."+kind+".")
 	if i < 0 {
@@ -167,11 +168,12 @@ func cutForm(name, kind string) (id string, ofKind, ok bool) {
 	return name[:i], true, slices.Contains(forms, name[i+len(kind)+2:])
 }
 
-// isValidName reports whether a file or directory may give a name to something.
+// isValidName reports whether a text can be the name of an assistant or a preset, or a part of a
+// connector's ID.
 func isValidName(s string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	return s != "" && len(s) <= 64 && strings.Trim(s, plain) == "" && !strings.ContainsRune("-.", rune(s[0]))
 }
 
-// isHidden are the entries that are nothing of ours.
+// isHidden reports whether an entry is hidden, and so not part of an assistant.
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// FS is the assistant's directory as a file system of files that [Assistant.ReadFile] reads: nothing outside is reached,
-// and of an assistant that was trusted by its content nothing is read that has changed since. It lists no directories.
+// FS returns the assistant's directory as a file system whose files are read by [Assistant.ReadFile]: it reads nothing
+// outside the directory, and no file that changed since the assistant was trusted by its content. It does not list
+// directories.
 func (a *Assistant) FS() fs.FS { return sources{a} }
 
 type sources struct{ a *Assistant }
@@ -23,7 +24,7 @@ func (s sources) Open(name string) (fs.File, error) {
 	return &source{Reader: bytes.NewReader(data), name: path.Base(name)}, nil
 }
 
-// Stat implements [fs.StatFS], for directories too. What it says is not what was trusted.
+// Stat implements [fs.StatFS], also for directories. Trust does not cover its result.
 func (s sources) Stat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
@@ -36,7 +37,7 @@ func (s sources) Stat(name string) (fs.FileInfo, error) {
 	return t.root.Stat(filepath.FromSlash(path.Join(assistantsDir, s.a.Name, name)))
 }
 
-// source is a file that was read.
+// source is an open file whose content was read.
 type source struct {
 	*bytes.Reader
 

@@ -53,7 +53,7 @@ const (
 	maxTimeout     = sandbox.Duration(7 * 24 * time.Hour)
 )
 
-// packaged is the content of a package file.
+// packaged is the result of parsePackage.
 type packaged struct {
 	checks
 
@@ -142,7 +142,7 @@ func (p *packaged) checkServers() {
 	}
 }
 
-// sandbox is the sandbox block.
+// sandbox converts the sandbox block.
 func (p *packaged) sandbox() *Sandbox {
 	doc := &p.doc.Sandbox
 	s := &Sandbox{Command: Command(doc.Command), Backend: doc.Backend, Image: doc.Image, Timeout: time.Duration(doc.Timeout)}
@@ -175,14 +175,14 @@ func (p *packaged) sandbox() *Sandbox {
 	return s
 }
 
-// layer is the policy of the block.
+// layer converts the policy of the sandbox block.
 func (p *packaged) layer() sandbox.Layer {
 	doc := &p.doc.Sandbox
 	l := sandbox.Layer{Name: "assistant", File: p.file, Lines: map[string]int{}}
 	if doc.Policy.IsPresent() {
 		content, lines, err := policy.Decode(p.file, doc.Policy.Alone())
 		if err != nil {
-			problem := problemOf(p.file, err)
+			problem := convertError(p.file, err)
 			problem.Key = jsonc.JoinKey("sandbox.policy", problem.Key)
 			p.problems = append(p.problems, problem)
 		}
@@ -207,7 +207,7 @@ func (p *packaged) layer() sandbox.Layer {
 	return l
 }
 
-// arguments decodes what the command knows.
+// arguments decodes the arguments of the coding agent.
 func (p *packaged) arguments(s *Sandbox) {
 	v := p.doc.Sandbox.Arguments
 	if !v.IsPresent() {
@@ -250,7 +250,7 @@ func (c *checks) prompt(text string) {
 	}
 }
 
-// chosen are the servers that the package names, of those that there are.
+// chosen returns the servers that the package selects from the existing ones.
 func (p *packaged) chosen(there map[string]tool.Server, dir string) []tool.Server {
 	var ids []string
 	for id := range there {
@@ -264,7 +264,7 @@ func (p *packaged) chosen(there map[string]tool.Server, dir string) []tool.Serve
 		switch {
 		case p.lines[key] == 0:
 		case !ok:
-			problem := p.fail(key, "found no server %s, expected %s", jsonc.Clip(choice.ServerID), oneOf(ids, "one in "+jsonc.OneLine(dir)))
+			problem := p.fail(key, "found no server %s, expected %s", jsonc.Clip(choice.ServerID), formatNames(ids, "one in "+jsonc.OneLine(dir)))
 			if near := jsonc.Nearest(choice.ServerID, ids); near != "" {
 				problem.Hint = `did you mean "` + near + `"?`
 			}
@@ -276,7 +276,7 @@ func (p *packaged) chosen(there map[string]tool.Server, dir string) []tool.Serve
 	return out
 }
 
-// reasoning checks what the options say of it, for the connector that there is; nil: for any.
+// reasoning checks the reasoning options, for the connector c if that is not nil.
 func (p *packaged) reasoning(c *connector.Connector) {
 	var protocol connector.Protocol
 	if c != nil {
@@ -292,7 +292,7 @@ func (p *packaged) reasoning(c *connector.Connector) {
 	}
 }
 
-// connector looks up the model of the assistant.
+// connector looks up the connector of the assistant.
 func (p *packaged) connector(c *places, sums map[string]string) *connector.Connector {
 	id := p.doc.Connector
 	if !p.has("connector") {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// seedPackage is the package of the seed, as it stands there.
+// seedPackage is the package of the assistant that this project began with,
+// unchanged.
 const seedPackage = `// assistants/coder/package.yao
 {
   "name": "Coder Assistant",
@@ -127,7 +128,7 @@ func Test_Every_Key_Of_A_Package_Is_Read(t *testing.T) {
 	}
 }
 
-// badPackages are wrong members of a package, and what is said about them.
+// badPackages are invalid members of a package with the expected problems.
 var badPackages = []struct{ name, text, want string }{
 	{"an unknown key", `"sandbx": {}`, `f:2: sandbx: found an unknown key, expected one of $schema, name, description, connector, sandbox, mcp, options, limits (did you mean "sandbox"?)`},
 	{"a key twice", `"name": "B"`, `f:2: name: found a second time, expected once (first on line 1)`},
@@ -144,7 +145,7 @@ var badPackages = []struct{ name, text, want string }{
 	{"an image that is a flag", `"sandbox": {"command": "claude", "image": "--privileged"}`, `f:2: sandbox.image: found "--privileged", expected an image such as "registry.example/agent:1"`},
 	{"an image of two words", `"sandbox": {"command": "claude", "image": "a b"}`, `f:2: sandbox.image: found "a b", expected an image such as "registry.example/agent:1"`},
 	{"an image for bwrap", `"sandbox": {"command": "claude", "image": "a", "backend": "bwrap"}`, `f:2: sandbox.image: found an image, which bwrap has none of (leave it out, or write "backend": "docker")`},
-	{"an argument of nobody", `"sandbox": {"command": "claude", "arguments": {"max_turn": 3}}`, `f:2: sandbox.arguments.max_turn: found an unknown key, expected one of max_turns, permission_mode, tools, allowed_tools, disallowed_tools, max_budget_usd, effort, append_system_prompt (did you mean "max_turns"?)`},
+	{"an unknown argument", `"sandbox": {"command": "claude", "arguments": {"max_turn": 3}}`, `f:2: sandbox.arguments.max_turn: found an unknown key, expected one of max_turns, permission_mode, tools, allowed_tools, disallowed_tools, max_budget_usd, effort, append_system_prompt (did you mean "max_turns"?)`},
 	{"an argument of another command", `"sandbox": {"command": "codex", "arguments": {"max_turns": 3}}`, "f:2: sandbox.arguments.max_turns: found an unknown key, expected one of effort, summary, verbosity, append_system_prompt"},
 	{"arguments as a list", `"sandbox": {"command": "cursor", "arguments": ["--force"]}`, "f:2: sandbox.arguments: found an array, expected an object"},
 	{"no turns", `"sandbox": {"command": "claude", "arguments": {"max_turns": 0}}`, "f:2: sandbox.arguments.max_turns: found 0, expected a whole number from 1 to 100000"},

@@ -7,11 +7,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// hooks finds the script of the hooks, and reads it to know that it can be.
+// hooks finds the script of the hooks, and reads it to report errors early.
 func (l *loading) hooks() string {
 	file, err := l.t.one(path.Join(l.dir, sourceDir), "index.ts", "index.js")
 	if err != nil {
-		l.add(problemOf(l.t.abs(l.dir), err))
+		l.add(convertError(l.t.abs(l.dir), err))
 	}
 	if file == "" {
 		return ""
@@ -22,12 +22,13 @@ func (l *loading) hooks() string {
 	return path.Join(sourceDir, path.Base(file))
 }
 
-// skills reads the assistant's own skills. A skipped skill is an error here, because the assistant's author named it.
+// skills reads the assistant's own skills. A skipped skill is an error here, because the author of the assistant put
+// it there.
 func (l *loading) skills() *skill.Catalog {
 	found := skill.Discover(skill.Source{Scope: skill.Assistant, Base: l.t.dir, Path: path.Join(l.dir, skillsDir)})
 	for _, p := range found.Problems {
 		at := jsonc.Problem{File: p.File, Line: p.Line, Key: p.Field, Text: p.Text}
-		l.warn(at) // a skill that is not valid is left out, and the assistant works without it
+		l.warn(at) // Load leaves an invalid skill out; the assistant works without it
 	}
 	return found
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 )
 
-// badServers are wrong files of servers, and what is said about them.
+// badServers are invalid files of servers with the expected problems.
 var badServers = []struct{ name, text, want string }{
 	{"nothing", `{}`, "f:1: found neither command nor url, expected how the server is reached"},
 	{"both", `{"command": "a", "url": "http://b"}`, "f:1: url: found command beside it, expected one of them"},
@@ -36,7 +36,7 @@ var badServers = []struct{ name, text, want string }{
 	{"an unknown key", `{"command": "a", "args": ["hunter2"]}`, "f:1: args: found an unknown key, expected one of $schema, label, transport, command, arguments, env, url, headers, authorization, timeout"},
 }
 
-func Test_A_Wrong_Server_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
+func Test_Problems_Of_A_Wrong_Server_Name_The_Key(t *testing.T) {
 	t.Parallel()
 	for _, c := range badServers {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func Test_A_Server_Is_Read_Whole(t *testing.T) {
 	}
 }
 
-// badPrompts are wrong prompts, and what is said about them.
+// badPrompts are invalid prompts with the expected problems.
 var badPrompts = []struct{ name, text, want string }{
 	{"nothing", "", "f:1: found an empty file, expected a list of prompts"},
 	{"a comment", "# x\n", "f:1: found an empty file, expected a list of prompts"},
@@ -88,7 +88,7 @@ var badPrompts = []struct{ name, text, want string }{
 	{"a NUL", "- role: user\x00", "f: found a NUL character, expected text"},
 }
 
-func Test_Wrong_Prompts_Are_Refused_Where_They_Are_Wrong(t *testing.T) {
+func Test_Problems_Of_Wrong_Prompts_Name_The_Key(t *testing.T) {
 	t.Parallel()
 	for _, c := range badPrompts {
 		t.Run(c.name, func(t *testing.T) {

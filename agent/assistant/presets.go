@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Preset is the prompts of that name, which stand in prompts/NAME.yml, or in prompts/A/B.yml for the name "A.B". "" are
-// the usual ones. It is NotFound when there are none.
+// Preset returns the prompts of the preset with that name, which are in prompts/NAME.yml, or for the name "A.B" in
+// prompts/A/B.yml. "" selects the default prompts. NotFound: no preset has the name.
 func (a *Assistant) Preset(name string) ([]message.Message, error) {
 	if name == "" {
 		return a.Prompts, nil
@@ -23,22 +23,23 @@ func (a *Assistant) Preset(name string) ([]message.Message, error) {
 	}
 	known := slices.Sorted(maps.Keys(a.Presets))
 	err := sandbox.Errorf(sandbox.NotFound, "the assistant %s has no preset of prompts %s, expected %s", a.Name, jsonc.Clip(name),
-		oneOf(known, "one in "+jsonc.OneLine(path.Join(a.Dir, presetsDir))))
+		formatNames(known, "one in "+jsonc.OneLine(path.Join(a.Dir, presetsDir))))
 	if near := jsonc.Nearest(name, known); near != "" {
 		return nil, err.WithHint("did you mean %q?", near)
 	}
-	return nil, err.WithHint("make %s", jsonc.OneLine(path.Join(a.Dir, presetsDir, strings.ReplaceAll(cut(name), ".", "/")+".yml")))
+	return nil, err.WithHint("make %s", jsonc.OneLine(path.Join(a.Dir, presetsDir, strings.ReplaceAll(cutText(name), ".", "/")+".yml")))
 }
 
-// presetFiles are the files of presets by their names.
+// presetFiles finds the files of presets by their names.
 type presetFiles struct {
 	*loading
 	byName map[string]string
 	dirs   int
-	full   bool // a bound was reached, and told
+	full   bool // a bound was reached, and reported
 }
 
-// presets reads prompts/. All of it together has at most MaxPrompts bytes, because of what the parser needs.
+// presets reads prompts/. All its files together have at most MaxPrompts bytes, because the YAML parser takes
+// quadratic time.
 func (l *loading) presets() map[string][]message.Message {
 	found := &presetFiles{loading: l, byName: map[string]string{}}
 	top := path.Join(l.dir, presetsDir)
@@ -73,7 +74,7 @@ func (p *presetFiles) search(top, dir string, depth int) {
 	}
 	entries, err := p.t.entries(dir)
 	if err != nil {
-		p.add(problemOf(p.t.abs(dir), err))
+		p.add(convertError(p.t.abs(dir), err))
 		return
 	}
 	for _, e := range entries {
@@ -90,7 +91,7 @@ func (p *presetFiles) search(top, dir string, depth int) {
 	}
 }
 
-// file takes what ends as YAML does; others are the author's own.
+// file adds a YAML file; other files belong to the author.
 func (p *presetFiles) file(top, at string) {
 	ext := path.Ext(at)
 	if ext != ".yml" && ext != ".yaml" {
@@ -109,7 +110,7 @@ func (p *presetFiles) file(top, at string) {
 	}
 }
 
-// stop tells once that a bound was reached.
+// stop reports once that a bound was reached.
 func (p *presetFiles) stop(name, text string) {
 	if !p.full {
 		p.full = true

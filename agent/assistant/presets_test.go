@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// saying is the text of prompts that say one thing.
+// saying returns prompts with one text.
 func saying(text string) string { return "- role: system\n  content: " + text + "\n" }
 
 func Test_Presets_Of_Prompts_Are_Found_By_Name(t *testing.T) {

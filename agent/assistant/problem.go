@@ -8,22 +8,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Severity says what a problem means.
+// Severity is the importance of a problem.
 type Severity string
 
 // The severities.
 const (
 	Error   Severity = "error"   // the file or the assistant cannot be used
-	Warning Severity = "warning" // it is used all the same
+	Warning Severity = "warning" // the file or the assistant is used anyway
 )
 
-// Problem is one thing that is wrong with an assistant or a connector.
+// Problem is a fault in the files of an assistant or a connector.
 type Problem struct {
 	Severity Severity `json:"severity"`
 	jsonc.Problem
 }
 
-// String is one line: "FILE:LINE: KEY: TEXT", with "warning: " before the key of one that is.
+// String returns one line: "FILE:LINE: KEY: TEXT", with "warning: " before KEY for a warning.
 func (p Problem) String() string {
 	if p.Severity != Warning {
 		return p.Problem.String()
@@ -42,8 +42,8 @@ func IsValid(problems []Problem) bool {
 	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity != Warning })
 }
 
-// joined is the errors among problems as one error, nil when there are none.
-func joined(problems []Problem) error {
+// joinErrors joins the errors among problems to one error; nil: there are none.
+func joinErrors(problems []Problem) error {
 	var errs []error
 	for _, p := range problems {
 		if p.Severity != Warning {
@@ -56,8 +56,8 @@ func joined(problems []Problem) error {
 	return errors.Join(errs...)
 }
 
-// problemOf makes a problem of an error about a file.
-func problemOf(file string, err error) jsonc.Problem {
+// convertError converts an error about a file to a problem.
+func convertError(file string, err error) jsonc.Problem {
 	if p, ok := jsonc.ProblemOf(err); ok {
 		return p
 	}

@@ -20,7 +20,8 @@ import (
 // maxPrompts is how many prompts an assistant has at most.
 const maxPrompts = 256
 
-// parsePrompts reads prompts.yml: a list of {role, content}. Nodes are looked at one by one, so no alias is expanded.
+// parsePrompts reads prompts.yml: a list of {role, content}. It looks at the nodes one by one, so no alias is
+// expanded.
 func parsePrompts(file string, data []byte) ([]message.Message, []jsonc.Problem) {
 	p := &prompts{file: file}
 	if bytes.IndexByte(data, 0) >= 0 {
@@ -64,7 +65,7 @@ func (p *prompts) fail(line int, key, format string, args ...any) {
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`) })
 
-// parse returns the one document of the file, nil with a problem when there is none.
+// parse returns the only document of the file, or nil and a problem.
 func (p *prompts) parse(data []byte) *yaml.Node {
 	var top, more yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -81,7 +82,7 @@ func (p *prompts) parse(data []byte) *yaml.Node {
 	}
 	if !errors.Is(err, io.EOF) {
 		m := yamlLine().FindStringSubmatch(err.Error())
-		line, _ := strconv.Atoi(m[1]) // 0 when there is none
+		line, _ := strconv.Atoi(m[1]) // 0: unknown
 		text := strings.Map(func(r rune) rune {
 			if r == '\n' {
 				return ' '
@@ -98,7 +99,7 @@ func (p *prompts) parse(data []byte) *yaml.Node {
 	return top.Content[0]
 }
 
-// isPlain reports whether a node is what it looks like: no alias, no anchor and no tag of its own.
+// isPlain reports whether a node has neither alias nor anchor nor explicit tag.
 func (p *prompts) isPlain(n *yaml.Node, key string) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		p.fail(n.Line, key, "found an alias or an anchor, expected the text itself")
@@ -122,7 +123,7 @@ func (p *prompts) prompt(n *yaml.Node, key string) (message.Message, bool) {
 	texts := map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i]
-		at := jsonc.JoinKey(key, cut(name.Value))
+		at := jsonc.JoinKey(key, cutText(name.Value))
 		_, twice := texts[name.Value]
 		switch {
 		case name.Kind != yaml.ScalarNode || name.Value != "role" && name.Value != "content":
@@ -149,7 +150,7 @@ func (p *prompts) prompt(n *yaml.Node, key string) (message.Message, bool) {
 	return message.New(role, texts["content"]), len(p.problems) == before
 }
 
-// text is the text of a scalar that is a string.
+// text returns the text of a scalar that is a string.
 func (p *prompts) text(n *yaml.Node, key string) string {
 	if p.isPlain(n, key) && (n.Kind != yaml.ScalarNode || n.Tag != "!!str") {
 		p.fail(n.Line, key, "found %s, expected a text", yamlKind(n))
@@ -157,7 +158,7 @@ func (p *prompts) text(n *yaml.Node, key string) string {
 	return n.Value
 }
 
-// yamlKind says in words what a node is.
+// yamlKind describes the kind of a node for messages.
 func yamlKind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -17,24 +17,24 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Root is a directory with assistants/ and connectors/. It holds nothing open. Its fields are set before its first use,
-// after which it is safe for concurrent use.
+// Root is a directory with assistants/ and connectors/. It keeps no file open. Set its fields before its first use;
+// after that it is safe for concurrent use.
 type Root struct {
-	Own   bool          // it is the user's own configuration, of which everything is trusted
-	Trust *policy.Trust // what else the user trusts; nil: nothing
+	Own   bool          // the root is the user's own configuration, which is always trusted
+	Trust *policy.Trust // the contents that the user trusts besides; nil: none
 
 	dir string
 }
 
-// Open returns the root in dir, which has an assistants directory, else the error is NotFound. Links on the way to dir
-// are followed, links inside lead to nothing outside.
+// Open returns the root in dir. NotFound: dir has no directory assistants. Symbolic links in the path of dir are
+// followed; links inside dir that leave it are not.
 func Open(dir string) (*Root, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.NotFound, "no assistants in %s: %w", jsonc.OneLine(dir), cause(err))
+		return nil, sandbox.Errorf(sandbox.NotFound, "no assistants in %s: %w", jsonc.OneLine(dir), trimFileError(err))
 	}
 	if !Has(abs) {
 		return nil, sandbox.Errorf(sandbox.NotFound, "no assistants in %s: it has no directory %s", jsonc.OneLine(abs), assistantsDir).
@@ -55,9 +55,9 @@ func Locate(file string) (dir, name string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	if slices.Contains(packages(), filepath.Base(abs)) {
+	if slices.Contains(packageNames(), filepath.Base(abs)) {
 		abs = filepath.Dir(abs)
-	} else if !slices.ContainsFunc(packages(), func(name string) bool { return isPresent(filepath.Join(abs, name)) }) {
+	} else if !slices.ContainsFunc(packageNames(), func(name string) bool { return isPresent(filepath.Join(abs, name)) }) {
 		return "", "", false
 	}
 	if filepath.Base(filepath.Dir(abs)) != assistantsDir {
@@ -71,34 +71,34 @@ func isPresent(file string) bool {
 	return err == nil
 }
 
-// cause takes the operation and path off a file error, where the message has named them.
-func cause(err error) error {
+// trimFileError removes the operation and the path from a file error, for messages that name the path themselves.
+func trimFileError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err
 }
 
-// Dir is the absolute path of the root.
+// Dir returns the absolute path of the root.
 func (r *Root) Dir() string { return r.dir }
 
-// tree opens the root's directory. Who opens it closes it.
+// tree opens the root's directory. The caller closes it.
 func (r *Root) tree() (*tree, error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.NotFound, "cannot open %s: %w", jsonc.OneLine(r.dir), cause(err))
+		return nil, sandbox.Errorf(sandbox.NotFound, "cannot open %s: %w", jsonc.OneLine(r.dir), trimFileError(err))
 	}
 	return &tree{root: root, dir: r.dir}, nil
 }
 
-// Entry is an assistant of a list.
+// Entry is one assistant in the result of [Root.List].
 type Entry struct {
-	Assistant *Assistant // never nil; with errors among Problems it is incomplete, and may only be shown
+	Assistant *Assistant // never nil; if Problems has errors, it is incomplete and only for display
 	Problems  []Problem
 }
 
-// List reads all assistants, by name. One that is broken hides none of the others. The problems are those of the root:
-// of its connectors, and of entries that are not assistants. An error means that the root could not be read.
+// List reads all assistants, sorted by name. A broken assistant does not hide the others. The problems are those of
+// the root: of its connectors, and of entries that are not assistants. An error means that the root could not be read.
 func (r *Root) List() ([]Entry, []Problem, error) {
 	t, err := r.tree()
 	if err != nil {
@@ -113,26 +113,26 @@ func (r *Root) List() ([]Entry, []Problem, error) {
 		rest.add(problems...)
 	}
 	var out []Entry
-	for _, name := range names(t, &rest) {
+	for _, name := range listNames(t, &rest) {
 		out = append(out, r.load(t, connectors, name))
 	}
 	return out, rest.problems, nil
 }
 
-// Names lists the assistants, sorted, and reads none.
+// Names lists the names of the assistants, sorted, without reading their files.
 func (r *Root) Names() ([]string, error) {
 	t, err := r.tree()
 	if err != nil {
 		return nil, err
 	}
 	defer t.root.Close()
-	return names(t, &reported{}), nil
+	return listNames(t, &reported{}), nil
 }
 
-func names(t *tree, rest *reported) []string {
+func listNames(t *tree, rest *reported) []string {
 	entries, err := t.entries(assistantsDir)
 	if err != nil {
-		rest.add(problemOf(t.abs(assistantsDir), err))
+		rest.add(convertError(t.abs(assistantsDir), err))
 	}
 	var out []string
 	for _, e := range entries {
@@ -154,16 +154,16 @@ func names(t *tree, rest *reported) []string {
 	return out
 }
 
-// Check reads one assistant and says all that is wrong with it. It is NotFound when there is none of that name.
+// Check reads one assistant and returns all its problems. NotFound: no assistant has that name.
 func (r *Root) Check(name string) (Entry, error) {
 	t, err := r.tree()
 	if err != nil {
 		return Entry{}, err
 	}
 	defer t.root.Close()
-	if known := names(t, &reported{}); !slices.Contains(known, name) {
+	if known := listNames(t, &reported{}); !slices.Contains(known, name) {
 		err := sandbox.Errorf(sandbox.NotFound, "no assistant %s in %s, expected %s",
-			jsonc.Clip(name), jsonc.OneLine(r.dir), oneOf(known, "a directory in "+assistantsDir))
+			jsonc.Clip(name), jsonc.OneLine(r.dir), formatNames(known, "a directory in "+assistantsDir))
 		if near := jsonc.Nearest(name, known); near != "" {
 			return Entry{}, err.WithHint("did you mean %q?", near)
 		}
@@ -172,12 +172,12 @@ func (r *Root) Check(name string) (Entry, error) {
 	return r.load(t, findConnectors(t), name), nil
 }
 
-// Load reads one assistant. Its errors are those of Check and all that is wrong, joined. Whether the user trusts it is
-// another question: see [Assistant.CheckTrust].
+// Load reads one assistant. It fails as Check does, and when Check reports errors, which Load joins. Load does not
+// check whether the user trusts the assistant: see [Assistant.CheckTrust].
 func (r *Root) Load(name string) (*Assistant, error) {
 	e, err := r.Check(name)
 	if err == nil {
-		err = joined(e.Problems)
+		err = joinErrors(e.Problems)
 	}
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (r *Root) Load(name string) (*Assistant, error) {
 	return e.Assistant, nil
 }
 
-// Connector reads one connector. It is NotFound when there is none of that ID.
+// Connector reads one connector. NotFound: no connector has that ID.
 func (r *Root) Connector(id string) (*connector.Connector, error) {
 	t, err := r.tree()
 	if err != nil {
@@ -202,10 +202,10 @@ func (r *Root) Connector(id string) (*connector.Connector, error) {
 	c, problems := found.parse(id, map[string]string{})
 	var all reported
 	all.add(problems...)
-	return c, joined(all.problems)
+	return c, joinErrors(all.problems)
 }
 
-// Connectors lists the IDs of connectors, sorted, and reads none.
+// Connectors lists the IDs of the connectors, sorted, without reading their files.
 func (r *Root) Connectors() ([]string, error) {
 	t, err := r.tree()
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *Root) Connectors() ([]string, error) {
 	return findConnectors(t).ids(), nil
 }
 
-// loading is the reading of one assistant.
+// loading is the state of reading one assistant.
 type loading struct {
 	reported
 	t   *tree
@@ -233,15 +233,15 @@ func (r *Root) load(t *tree, connectors *places, name string) Entry {
 	return Entry{Assistant: l.a, Problems: l.problems}
 }
 
-// readPackage reads the package and what it names.
+// readPackage reads the package and the files that it names.
 func (l *loading) readPackage(connectors *places) {
 	a := l.a
-	file, err := l.t.one(l.dir, packages()...)
+	file, err := l.t.one(l.dir, packageNames()...)
 	switch {
 	case err != nil:
-		l.add(problemOf(l.t.abs(l.dir), err))
+		l.add(convertError(l.t.abs(l.dir), err))
 	case file == "":
-		l.failFile(l.dir, "found no package file, expected "+strings.Join(packages(), ", ")).Hint = "make package.yao"
+		l.failFile(l.dir, "found no package file, expected "+strings.Join(packageNames(), ", ")).Hint = "make package.yao"
 	}
 	there := l.servers(l.dir)
 	a.Prompts, a.Presets = l.prompts(), l.presets()
@@ -267,7 +267,7 @@ func (l *loading) readPackage(connectors *places) {
 func (l *loading) prompts() []message.Message {
 	file, err := l.t.one(l.dir, "prompts.yml", "prompts.yaml")
 	if err != nil {
-		l.add(problemOf(l.t.abs(l.dir), err))
+		l.add(convertError(l.t.abs(l.dir), err))
 	}
 	if file == "" {
 		return nil

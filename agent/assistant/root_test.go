@@ -21,8 +21,8 @@ const (
 	plainServer    = `{"command": "server"}`
 )
 
-// layOut writes a root: assistants/a with a package and the connector m, and what files says. A text "" leaves a file
-// out, "-> TARGET" is a link, "|" a pipe.
+// layOut writes a root: assistants/a with a package, the connector m, and files. A text "" leaves a file out, "->
+// TARGET" is a link, "|" a pipe.
 func layOut(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -64,7 +64,7 @@ func open(t *testing.T, dir string) *Root {
 	return r
 }
 
-// told is what is said of the assistant a, with "DIR" for the root, and hints in parentheses.
+// told returns the problems of the assistant a, with "DIR" for the root, and hints in parentheses.
 func told(t *testing.T, dir string) []string {
 	t.Helper()
 	e, err := open(t, dir).Check("a")

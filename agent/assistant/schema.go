@@ -12,14 +12,14 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
-// Schemas lists what Schema knows.
+// Schemas returns the names that Schema knows.
 func Schemas() []string { return []string{"assistant", "connector", "mcp", "prompts"} }
 
 // policyPlace is the path of the policy schema in the package schema.
 const policyPlace = `"policy": {}`
 
 // Schema returns the JSON Schema (draft 2020-12) of a package file, a connector, an MCP server or prompts, for editors;
-// nil for any other name. [Root.Check] is the judge: it also knows what a schema cannot say.
+// nil for any other name. [Root.Check] is stricter: a schema cannot express all rules.
 func Schema(name string) []byte {
 	switch {
 	case name == "connector":

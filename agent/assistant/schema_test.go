@@ -23,7 +23,8 @@ const examples = "../../examples/assistants"
 
 func resolved(t *testing.T, name string) *jsonschema.Resolved {
 	t.Helper()
-	// The patterns of schemas are those of JavaScript, which Go has other words for.
+	// Schemas have the regular expressions of JavaScript, whose syntax differs from
+	// Go's.
 	text := regexp.MustCompile(`\\\\u([0-9a-f]{4})`).ReplaceAll(Schema(name), []byte(`\\x{$1}`))
 	var s jsonschema.Schema
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -36,7 +37,7 @@ func resolved(t *testing.T, name string) *jsonschema.Resolved {
 	return r
 }
 
-// plainJSON is the value of a file of an example.
+// plainJSON returns an example file as JSON without comments.
 func plainJSON(t *testing.T, text []byte, isYAML bool) any {
 	t.Helper()
 	var v any
@@ -88,7 +89,7 @@ func Test_The_Examples_Fit_Their_Schemas(t *testing.T) {
 	}
 }
 
-// verdict is whether a parser takes a file.
+// verdict reports whether a parser accepts a file.
 func verdict(name, text string) (ok bool, problems []string) {
 	var found []jsonc.Problem
 	switch name {
@@ -108,7 +109,8 @@ func verdict(name, text string) (ok bool, problems []string) {
 	return len(found) == 0, problems
 }
 
-// objects are the objects of each file: a text with %s where a member can be put.
+// objects has the objects of each file: a text with %s at the place of a further
+// member.
 var objects = []struct{ schema, path, text string }{
 	{"assistant", "", `{"name": "A", "connector": "m" %s}`},
 	{"assistant", "sandbox", `{"name": "A", "connector": "m", "sandbox": {"command": "claude" %s}}`},
@@ -156,7 +158,8 @@ func Test_Schemas_And_Parsers_Know_The_Same_Keys(t *testing.T) {
 	}
 }
 
-// properties are the keys of an object of a schema, each of which has a description.
+// properties returns the keys of an object in a schema, and checks that each has a
+// description.
 func properties(t *testing.T, schema, path string) []string {
 	t.Helper()
 	var node map[string]any
@@ -190,7 +193,7 @@ func properties(t *testing.T, schema, path string) []string {
 	return out
 }
 
-// Both must take or refuse each of these.
+// The schema and the parser must both accept, or both refuse, each of these.
 var verdicts = []struct {
 	schema, text string
 	want         bool

@@ -44,7 +44,7 @@ const (
 	reference        = "$ENV."
 )
 
-// parseServer reads the file of an MCP server. Values of strings may be keys, so no problem repeats one.
+// parseServer reads the file of an MCP server. A value may be a key, so no problem repeats one.
 func parseServer(id, file, dir string, data []byte) (tool.Server, []jsonc.Problem) {
 	reader := jsonc.Reader{Expect: expectation, Quiet: true}
 	top, problem := reader.Parse(file, data)
@@ -74,7 +74,7 @@ func parseServer(id, file, dir string, data []byte) (tool.Server, []jsonc.Proble
 	return s, c.sorted()
 }
 
-// transport returns the transport that the file names or, without one, the one to which its keys belong.
+// transport returns the transport that the file names or, without one, the transport that has the file's keys.
 func (c *checks) transport(doc serverDocument) string {
 	switch {
 	case doc.Transport == stdio, doc.Transport == http:
@@ -100,7 +100,7 @@ func (c *checks) transport(doc serverDocument) string {
 	return ""
 }
 
-// only refuses what a transport does not have.
+// only refuses the keys that a transport does not have.
 func (c *checks) only(transport string, others ...string) {
 	for _, key := range others {
 		if c.lines[key] > 0 {
@@ -141,7 +141,7 @@ func (c *checks) program(doc serverDocument) {
 	}
 }
 
-// isReference reports whether a value is one that names a variable; a wrong one is a problem.
+// isReference reports whether a value refers to a variable; it adds a problem for an invalid reference.
 func (c *checks) isReference(key, value string) bool {
 	name, ok := strings.CutPrefix(value, reference)
 	if ok && !connector.IsVariableName(name) {
@@ -163,7 +163,7 @@ func (c *checks) address(text string) {
 	}
 }
 
-// headers are those of the file, and Authorization.
+// headers returns the headers of the file with Authorization.
 func (c *checks) headers(doc serverDocument) map[string]string {
 	if len(doc.Headers) > maxPairs {
 		c.fail("headers", "found %d, expected at most %d", len(doc.Headers), maxPairs)
@@ -196,12 +196,12 @@ func (c *checks) keyInFile(key string) {
 		Hint = `put the whole header, such as "Bearer ...", into a variable and write "$ENV.NAME"`
 }
 
-// servers reads all of mcps/, also what the package does not name: it may be broken, too.
+// servers reads all files of mcps/, including those that the package does not name, to report their problems.
 func (l *loading) servers(dir string) map[string]tool.Server {
 	within := path.Join(dir, serversDir)
 	entries, err := l.t.entries(within)
 	if err != nil {
-		l.add(problemOf(l.t.abs(within), err))
+		l.add(convertError(l.t.abs(within), err))
 	}
 	out, files := map[string]tool.Server{}, map[string]string{}
 	for _, e := range entries {
@@ -235,7 +235,8 @@ func (l *loading) servers(dir string) map[string]tool.Server {
 	return out
 }
 
-// isValidServer reports whether a server may have this ID. Two '_' together stand between it and a tool's name.
+// isValidServer reports whether a server may have this ID. The separator between it and a tool's name is "__",
+// which it must not contain.
 func isValidServer(id string) bool {
 	return isValidName(id) && !strings.Contains(id, ".") && !strings.Contains(id, "__")
 }

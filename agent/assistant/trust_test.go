@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// whole is an assistant with everything that runs on a host.
+// whole has the files of an assistant with every part that runs on a host.
 var whole = map[string]string{
 	"assistants/a/package.yao":       `{"name": "A", "connector": "m", "mcp": {"servers": [{"server_id": "s"}]}, "sandbox": {"command": "claude", "policy": {"network": "host"}}}`,
 	"assistants/a/mcps/s.mcp.yao":    `{"command": "./server.sh"}`,
@@ -28,7 +28,7 @@ var whole = map[string]string{
 	"README.md":                      "x",
 }
 
-// loadTrusting loads the assistant a with what the user has trusted.
+// loadTrusting loads the assistant a with the contents that the user trusts.
 func loadTrusting(t *testing.T, dir string, store *policy.Trust) *Assistant {
 	t.Helper()
 	r := open(t, dir)
@@ -65,7 +65,8 @@ func Test_An_Untrusted_Assistant_Is_Denied(t *testing.T) {
 	if got, want := sandbox.HintOf(err), "read it, then run: agent-sandbox trust "+dir+"/assistants/a/package.yao"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// Its policy opens the network, which such a layer must not.
+	// The policy opens the network, which the layer of an assistant that is not
+	// trusted must not do.
 	if _, err := policy.Resolve(sandbox.Spec{Workspace: dir, Home: dir, Layers: []sandbox.Layer{policy.Defaults(), a.Sandbox.Layer}}); sandbox.CodeOf(err) != sandbox.Denied {
 		t.Errorf("got %v", err)
 	}
@@ -152,7 +153,7 @@ func Test_A_Link_Out_Of_An_Assistant_Cannot_Be_Trusted(t *testing.T) {
 				t.Error(diff)
 			}
 			r := open(t, dir)
-			r.Own = true // nothing has to be summed, and what leads out of the root is refused when it is read
+			r.Own = true // no file is hashed, and reading refuses a link that leads out of the root
 			a, err := r.Load("a")
 			if err != nil {
 				t.Fatal(err)
@@ -200,7 +201,7 @@ func Test_A_File_That_Changed_After_It_Was_Trusted_Is_Not_Read(t *testing.T) {
 	}
 }
 
-func Test_A_Digest_Is_That_Of_The_Content(t *testing.T) {
+func Test_Digest_Returns_The_Hash_Of_Content(t *testing.T) {
 	t.Parallel()
 	dir := layOut(t, whole)
 	one, err := loadTrusting(t, dir, nil).Digest()

@@ -7,26 +7,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// Allow opens parts of the server's API to coding agents, beyond those that the broker passes for every connector. The zero
-// value opens nothing.
+// Allow permits coding agents to use parts of the server's API that the broker does not permit for every connector. The
+// zero value permits nothing more.
 type Allow struct {
 	Members []string `json:"members"` // of a request, such as "service_tier"
 	Blocks  []string `json:"blocks"`  // types of content and of Responses' items, such as "web_search_tool_result"
 	Tools   []string `json:"tools"`   // types of tools that the server runs, such as "web_search_20250305"
-	Sources []string `json:"sources"` // of images and files beside what the request holds itself: those of AllowedSources
+	Sources []string `json:"sources"` // of images and files that the request does not contain itself: some of AllowedSources
 	Betas   []string `json:"betas"`   // values of the header anthropic-beta or openai-beta
 }
 
-// AllowedSources are the sources that a connector can open: an address that the server fetches, and the account's files.
+// AllowedSources are the sources that a connector can permit: an address that the server fetches, and the account's
+// files.
 func AllowedSources() []string { return []string{"url", "file"} }
 
-// closedMembers are members of a request that no connector can open, because the broker could not hold its limits or keep
-// the account's stored requests apart.
+// closedMembers returns the members of a request that no connector can permit, because the broker could not enforce its
+// limits or separate the account's stored requests.
 func closedMembers() []string {
 	return []string{"background", "best_of", "conversation", "n", "previous_response_id", "store"}
 }
 
-// CanOpen reports whether a connector's file may have an entry in a list of allow.
+// CanOpen reports whether a connector's file may have the entry in the list of allow.
 func CanOpen(list, entry string) bool {
 	switch {
 	case list == "sources":
@@ -39,7 +40,7 @@ func CanOpen(list, entry string) bool {
 
 const maxAllowed = 64 // entries of one list
 
-// checkAllow checks what the file opens.
+// checkAllow checks the lists of allow.
 func (r *reading) checkAllow() {
 	a := r.doc.Allow
 	for _, list := range []struct {

@@ -18,19 +18,19 @@ import (
 // errSlow is the cause of a context that ended because a command took too long.
 var errSlow = errors.New("it took too long")
 
-// command runs a program of the host, without a shell, and returns what it printed. What it says on stderr is not told:
-// under "sh -x" that is the key. It has a session of its own, which is killed as a whole.
+// command runs a program of the host, without a shell, and returns its output. Errors do not repeat its stderr, which
+// under "sh -x" contains the key. The command has its own session, which is killed as a whole.
 func (k *Keys) command(ctx context.Context, args []string) (string, error) {
 	limit := cmp.Or(k.Timeout, defaultTimeout)
 	own, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
 	cmd := exec.CommandContext(own, args[0], args[1:]...)
-	// Not the current directory: what programs load from there may come with a repository.
+	// Not the current directory, which may belong to a repository: programs load files from there.
 	cmd.Dir, cmd.Env = "/", append(slices.Clip(k.Env), "PWD=/")
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	out := limited{left: MaxKey + 3} // a line break may follow
+	out := limited{left: MaxKey + 3} // a final line break is not part of the key
 	cmd.Stdout = &out
 	err := cmd.Run()
 	switch {
@@ -50,7 +50,7 @@ func (k *Keys) command(ctx context.Context, args []string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Unavailable, "it cannot be run: %w", fileError(err))
 }
 
-// limited keeps the beginning of what is written.
+// limited retains the beginning of the output.
 type limited struct {
 	bytes.Buffer
 

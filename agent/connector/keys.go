@@ -27,30 +27,30 @@ const (
 	defaultTimeout = time.Minute
 )
 
-// Keys is the Source for secrets of this host. Its fields are set before its first use. A key is cached, and
-// callers that ask for the same key at the same time share one fetch. Safe for concurrent use.
+// Keys is the Source for secrets of this host. Set its fields before its first use. It caches keys, and callers that ask for
+// the same key at the same time share one fetch. Safe for concurrent use.
 type Keys struct {
-	Env     []string      // the environment, "NAME=VALUE": where variables are looked up, and that of commands
-	Home    string        // absolute; what "~/" stands for; "": such files are not found
-	Keep    time.Duration // how long a key that was fetched is used again; 0: five minutes, negative: not at all
+	Env     []string      // the environment, "NAME=VALUE", for variables and for commands
+	Home    string        // absolute; replaces "~"; "": files below "~/" are not found
+	Keep    time.Duration // how long a fetched key is reused; 0: five minutes, negative: not at all
 	Timeout time.Duration // of a command; 0: a minute
 
 	mu    sync.Mutex
 	cache map[string]*fetch
 }
 
-// fetch is a key on its way, or one that has come.
+// fetch is a request for a key, running or finished.
 type fetch struct {
-	done      chan struct{} // closed when the rest is set
+	done      chan struct{} // closed when the other fields are valid
 	key       string
 	err       error
-	abandoned bool // the caller that fetched it gave up
+	abandoned bool // the caller that fetched the key gave up
 	at        time.Time
 }
 
-// Key is the key of a secret; see [Source]. Its error has code NotFound for a place that has no key, Denied for a file
-// that others may read, Invalid for what no header can hold, Timeout and Unavailable for a command, Canceled or
-// Timeout when ctx has ended. A caller that waits for another's fetch takes over when that one gives up.
+// Key returns the key of a secret; see [Source]. NotFound: the place has no key. Denied: other users may read the file.
+// Invalid: a header cannot hold the key. Timeout and Unavailable: the command failed. Canceled or Timeout: ctx has ended. When
+// a caller gives up, a caller that waits for its fetch takes over.
 func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
 	if s.Value != "" || s.IsEmpty() {
 		return s.Value, nil
@@ -69,13 +69,13 @@ func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
 		case <-ctx.Done():
 			return "", keyError(s, ctx.Err())
 		}
-		if !f.abandoned { // the other one's context is not ours
+		if !f.abandoned { // the context of the other caller ended, not ours
 			return f.key, f.err
 		}
 	}
 }
 
-// join returns the fetch of a key that is under way or still valid. mine: the caller has to fetch it.
+// join returns the running or still valid fetch of a key. mine: the caller has to fetch the key.
 func (k *Keys) join(id string) (f *fetch, mine bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -90,7 +90,7 @@ func (k *Keys) join(id string) (f *fetch, mine bool) {
 	return f, true
 }
 
-// finish hands the outcome to the callers that wait. Only a key is cached, not an error.
+// finish passes the result to the callers that wait. It caches a key, but not an error.
 func (k *Keys) finish(id string, f *fetch) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +115,7 @@ func (k *Keys) fetch(ctx context.Context, s Secret) (string, error) {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case s.Env != "":
-		if key = lookup(k.Env, s.Env); key == "" {
+		if key = lookupVariable(k.Env, s.Env); key == "" {
 			err = sandbox.Errorf(sandbox.NotFound, "the variable is not set").WithHint("export %s, which holds the key", s.Env)
 		}
 	case s.File != "":
@@ -133,7 +133,7 @@ func (k *Keys) fetch(ctx context.Context, s Secret) (string, error) {
 	return key, nil
 }
 
-// keyError says where the key should have come from.
+// keyError adds the place of the key to an error.
 func keyError(s Secret, err error) error {
 	code := sandbox.CodeOf(err)
 	if code == sandbox.Internal {
@@ -144,7 +144,7 @@ func keyError(s Secret, err error) error {
 	return e
 }
 
-// checkKey wants what a header can hold.
+// checkKey returns an error for a key that a header cannot hold.
 func checkKey(key string) error {
 	switch {
 	case key == "":
@@ -159,8 +159,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// lookup returns the value of a variable, the last one if it is there twice.
-func lookup(env []string, name string) string {
+// lookupVariable returns the value of a variable; of several, the last one.
+func lookupVariable(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
@@ -169,7 +169,7 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// file reads a key that is a file's content.
+// file reads a key from a file.
 func (k *Keys) file(name string) (string, error) {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		if k.Home == "" {
@@ -193,15 +193,15 @@ func (k *Keys) file(name string) (string, error) {
 	if isReadableByOthers(name, info) {
 		return "", sandbox.Errorf(sandbox.Denied, "others may read it").WithHint("make it yours alone: chmod 600 %s", jsonc.OneLine(name))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxKey+3)) // a line break may follow
+	data, err := io.ReadAll(io.LimitReader(f, MaxKey+3)) // a final line break is not part of the key
 	if err != nil {
 		return "", fileError(err)
 	}
 	return string(data), nil
 }
 
-// isReadableByOthers reports whether a file of ours can be read by others, and this can be changed: what an administrator or a
-// container's engine mounts read-only is theirs to decide.
+// isReadableByOthers reports whether other users can read a file of this user that this user can change. Files that an
+// administrator or a container engine mounts read-only are their decision.
 func isReadableByOthers(name string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 != 0 &&

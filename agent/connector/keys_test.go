@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// programs is where those of the tests are.
+// programs is the PATH of the tests' commands.
 const programs = "PATH=/usr/local/bin:/usr/bin:/bin"
 
 func write(t *testing.T, name, text string, mode os.FileMode) {
@@ -41,7 +41,7 @@ func script(text string, args ...any) Secret {
 	return Secret{Command: []string{"sh", "-c", fmt.Sprintf(text, args...)}}
 }
 
-func Test_A_Key_Comes_From_Where_It_Is(t *testing.T) {
+func Test_A_Key_Is_Read_From_A_Variable_File_Or_Command(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	k := &Keys{Env: []string{programs, "A=old", "A=key-a"}, Home: dir}
@@ -65,7 +65,7 @@ func Test_A_Key_Comes_From_Where_It_Is(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for range 2 { // fetched, and kept
+			for range 2 { // fetched and cached
 				if got, err := k.Key(t.Context(), c.secret); err != nil || got != c.want {
 					t.Fatalf("got %q, %v; want %q", got, err, c.want)
 				}
@@ -142,7 +142,7 @@ func Test_Concurrent_Callers_Share_One_Fetch_Of_A_Key(t *testing.T) {
 	}
 }
 
-// runs is how often a script has added a line to the file.
+// runs returns the number of lines that a script has added to the file.
 func runs(t *testing.T, dir string) int {
 	t.Helper()
 	data, err := os.ReadFile(dir + "/count")
@@ -191,7 +191,7 @@ func Test_A_Command_That_Hangs_Is_Killed_With_All_It_Started(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := io.ReadAll(f); err != nil { // until nobody holds it any more
+	if _, err := io.ReadAll(f); err != nil { // until no process has the file open
 		t.Fatal(err)
 	}
 	if err := <-ended; sandbox.CodeOf(err) != sandbox.Timeout || err.Error() != "the key (the output of sh): it did not end within 100ms" {
@@ -229,7 +229,7 @@ func Test_A_Canceled_Caller_Does_Not_Cancel_The_Others(t *testing.T) {
 	if err := <-second; err != nil {
 		t.Error(err)
 	}
-	// One who has given up before does not begin.
+	// A caller whose context has already ended starts no command.
 	if _, err := k.Key(ctx, script("echo x >>%s/count; echo key", dir)); sandbox.CodeOf(err) != sandbox.Canceled {
 		t.Errorf("got %v", err)
 	}
@@ -238,7 +238,7 @@ func Test_A_Canceled_Caller_Does_Not_Cancel_The_Others(t *testing.T) {
 	}
 }
 
-func Test_A_Waiting_Asker_Can_Give_Up(t *testing.T) {
+func Test_A_Waiting_Caller_Can_Be_Canceled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	started, gate := fifo(t, dir+"/started"), fifo(t, dir+"/gate")

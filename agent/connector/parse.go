@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// The bounds of what a file may say.
+// The bounds of a connector's file.
 const (
 	maxText    = 4096 // bytes of a name, an address or a value
 	maxHeaders = 64
@@ -56,8 +56,8 @@ type filedPrice struct {
 	CacheWrite *float64 `json:"cache_write"`
 }
 
-// Parse reads the file of a connector; file is its name for messages. A nil Connector comes with at least one problem,
-// and beside a Connector there is none. No problem repeats what could be a key.
+// Parse reads the file of a connector; file is its name for messages. It returns either a Connector or at least one
+// problem. No problem repeats a value that could be a key.
 func Parse(id, file string, data []byte) (*Connector, []jsonc.Problem) {
 	reader := jsonc.Reader{Expect: expectation, Quiet: true}
 	top, problem := reader.Parse(file, data)
@@ -92,7 +92,7 @@ func expectation(t reflect.Type) string {
 	return ""
 }
 
-// reading is the state of a check of one file.
+// reading is the state of checking one file.
 type reading struct {
 	top      jsonc.Value
 	doc      *document
@@ -109,7 +109,7 @@ func (r *reading) fail(key, format string, args ...any) *jsonc.Problem {
 	return &r.problems[len(r.problems)-1]
 }
 
-// has reports whether the file has a key, and nothing was wrong with its value.
+// has reports whether the file has a key with a valid value.
 func (r *reading) has(key string) bool {
 	return r.lines[key] > 0 && !slices.ContainsFunc(r.problems, func(p jsonc.Problem) bool { return p.Key == key })
 }
@@ -155,7 +155,7 @@ func (r *reading) protocol() Protocol {
 	return ""
 }
 
-// baseURL returns the URL of the server, as a Connector has it.
+// baseURL returns the URL of the server in the form of [Connector].
 func (r *reading) baseURL(p Protocol) string {
 	key, text := "options.host", r.doc.Options.Host
 	if r.lines["options.base_url"] > 0 {
@@ -172,7 +172,7 @@ func (r *reading) baseURL(p Protocol) string {
 		return ""
 	}
 	u, err := url.Parse(text)
-	// The address is not told: it may have a password in it.
+	// The message does not repeat the address: it may contain a password.
 	switch {
 	case p == "":
 		return ""
@@ -187,7 +187,7 @@ func (r *reading) baseURL(p Protocol) string {
 	u.Path = strings.TrimRight(path.Clean("/"+u.Path), "/")
 	u.RawPath = ""
 	switch {
-	case p == Anthropic: // its clients put the version in themselves
+	case p == Anthropic: // clients of this API add the version themselves
 		u.Path = strings.TrimSuffix(u.Path, "/v1")
 	case u.Path == "":
 		u.Path = "/v1"
@@ -195,14 +195,14 @@ func (r *reading) baseURL(p Protocol) string {
 	return u.String()
 }
 
-// reasoning is how much the model thinks.
+// reasoning converts the reasoning options.
 func (r *reading) reasoning(p Protocol) Reasoning {
 	out := Reasoning{Thinking: r.doc.Options.Thinking, Effort: r.doc.Options.Effort}
 	if r.has("options.reasoning_effort") && out.Effort == "" {
 		r.fail("options.reasoning_effort", "found no text, expected one of %s", strings.Join(Efforts(), ", "))
 	}
 	if r.lines["options.thinking"] > 0 && !r.has("options.thinking") {
-		out.Thinking = nil // it is not an object, which was reported
+		out.Thinking = nil // options is not an object, which was already reported
 	}
 	if key, text, hint := out.Fault(p); key != "" {
 		problem := r.fail("options."+key, "%s", text)
@@ -235,7 +235,7 @@ func (r *reading) price() *Price {
 	return &Price{Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 }
 
-// IsKeyHeader reports whether a header's value is a credential, so that it must not stand in a file.
+// IsKeyHeader reports whether the value of a header is a credential, which a file must not contain.
 func IsKeyHeader(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cookie":
@@ -244,8 +244,8 @@ func IsKeyHeader(name string) bool {
 	return false
 }
 
-// IsValidHeader reports whether a header can be sent: a token for a name, and a value on one line. Those that frame a
-// message cannot.
+// IsValidHeader reports whether a header can be sent: its name is a token, its value is one line, and it does not
+// frame the message.
 func IsValidHeader(name, value string) bool {
 	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" // RFC 9110, section 5.6.2
 	if name == "" || strings.Trim(name, token) != "" || len(name) > maxText || len(value) > maxText {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func Test_A_Connector_Is_Read_Whole(t *testing.T) {
+func Test_Every_Key_Of_A_Connector_Is_Read(t *testing.T) {
 	t.Parallel()
 	c, problems := Parse("deepseek.v3", "f", []byte(`{
   // DeepSeek
@@ -40,7 +40,7 @@ func Test_A_Connector_Is_Read_Whole(t *testing.T) {
 	}
 }
 
-func Test_An_Address_Gets_What_Its_Protocol_Needs(t *testing.T) {
+func Test_A_Base_URL_Is_Completed_For_Its_Protocol(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ protocol, host, want string }{
 		{"openai", `"host": "https://a.b"`, "https://a.b/v1"},
@@ -96,7 +96,7 @@ func Test_A_Key_Is_A_Place(t *testing.T) {
 	}
 }
 
-func Test_No_Way_Of_Printing_A_Secret_Shows_Its_Value(t *testing.T) {
+func Test_Formatting_A_Secret_Never_Shows_Its_Value(t *testing.T) {
 	t.Parallel()
 	c := Connector{ID: "x", Secret: Secret{Value: "sk-hunter2"}}
 	text, err := json.Marshal(c)
@@ -110,7 +110,8 @@ func Test_No_Way_Of_Printing_A_Secret_Shows_Its_Value(t *testing.T) {
 	}
 }
 
-// bad are wrong files; each has "sk-hunter2" nowhere in what is said about it.
+// bad are invalid files. Where one has "sk-hunter2", its problems must not
+// repeat that.
 var bad = []struct{ name, text, want, hint string }{
 	{"nothing", ``, "f:1: found an empty file, expected an object such as {}", ""},
 	{"no object", `[]`, "f:1: found an array, expected an object", ""},
@@ -165,7 +166,7 @@ var bad = []struct{ name, text, want, hint string }{
 	{"a key twice", `{"type": "openai", "type": "openai", "options": {"model": "m"}}`, `f:1: type: found a second time, expected once (first on line 1)`, ""},
 }
 
-func Test_A_Wrong_Connector_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
+func Test_Problems_Of_A_Wrong_Connector_Name_The_Key(t *testing.T) {
 	t.Parallel()
 	for _, c := range bad {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Reasoning says whether, and how much, a model thinks before it answers. The zero value leaves that to the server.
+// Reasoning says whether, and how much, a model thinks before it answers. The zero value leaves the decision to the
+// server.
 type Reasoning struct {
-	Thinking *Thinking `json:"thinking"`         // of Anthropic's API, and of servers of Chat Completions that took its name; nil: not said
-	Effort   string    `json:"reasoning_effort"` // of OpenAI's APIs, one of Efforts; "": not said
+	Thinking *Thinking `json:"thinking"`         // of Anthropic's API, and of Chat Completions servers that adopted the option; nil: not set
+	Effort   string    `json:"reasoning_effort"` // of OpenAI's APIs, one of Efforts; "": not set
 }
 
-// Thinking is Anthropic's way to say it.
+// Thinking is the thinking option of Anthropic's API.
 type Thinking struct {
 	Type         string `json:"type"`          // "enabled", "adaptive" (the model decides) or "disabled"
-	BudgetTokens int64  `json:"budget_tokens"` // that it may think for, from MinBudget on and fewer than the answer may have; 0: not said
+	BudgetTokens int64  `json:"budget_tokens"` // tokens for thinking, at least MinBudget and fewer than the answer may have; 0: not set
 }
 
 // MinBudget is the smallest number of tokens to think for; the API refuses fewer.
 const MinBudget = 1024
 
-// Efforts are those that OpenAI's APIs know; few models know all of them.
+// Efforts are the efforts of OpenAI's APIs; few models support all of them.
 func Efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
 
-// Or is r, and what it does not say is as in other.
+// Or returns r with the fields that it does not set taken from other.
 func (r Reasoning) Or(other Reasoning) Reasoning {
 	if r.Thinking == nil {
 		r.Thinking = other.Thinking
@@ -35,11 +36,11 @@ func (r Reasoning) Or(other Reasoning) Reasoning {
 	return r
 }
 
-// HasThinking reports whether thinking was asked for in Anthropic's way.
+// HasThinking reports whether r requests thinking with Anthropic's option.
 func (r Reasoning) HasThinking() bool { return r.Thinking != nil && r.Thinking.Type != "disabled" }
 
-// Fault describes an error of a Reasoning for a protocol, or for all of them where that is "": the key, what was found
-// and expected, and a hint, which may be empty. Without a key nothing is wrong.
+// Fault checks a Reasoning for a protocol, or for all protocols if that is "". It returns the key, what was found and
+// expected, and a hint, which may be empty. An empty key means that r is valid.
 func (r Reasoning) Fault(p Protocol) (key, text, hint string) {
 	if r.Effort != "" && !slices.Contains(Efforts(), r.Effort) {
 		return "reasoning_effort", fmt.Sprintf("found %.40q, expected one of %s", r.Effort, strings.Join(Efforts(), ", ")), ""

@@ -24,10 +24,10 @@ func (s Secret) String() string {
 	return "no key"
 }
 
-// Format prints String for every verb, so that no way of printing a Secret shows its Value.
+// Format prints String for every verb, so that no verb prints Value.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// MarshalJSON writes String: a Secret that was written cannot be read again.
+// MarshalJSON writes String: the JSON of a Secret cannot be decoded to a Secret.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
 // IsEmpty reports whether s is the zero Secret: no key is needed.
@@ -35,7 +35,7 @@ func (s Secret) IsEmpty() bool {
 	return s.Env == "" && s.File == "" && len(s.Command) == 0 && s.Value == ""
 }
 
-// keyPlace is the source of a key, as an object.
+// keyPlace is the place of a key in its object form.
 type keyPlace struct {
 	Env     string   `json:"env"`
 	File    string   `json:"file"`
@@ -44,7 +44,7 @@ type keyPlace struct {
 
 const expectedKey = `"$ENV.NAME", {"env": "NAME"}, {"file": "PATH"} or {"command": ["PROGRAM", "ARGUMENT"]}`
 
-// secret reads options.key. Nothing of it is repeated: it may be the key.
+// secret reads options.key. Problems do not repeat its value, which may be the key.
 func (r *reading) secret(v jsonc.Value) Secret {
 	const key = "options.key"
 	if !v.IsPresent() {

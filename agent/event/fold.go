@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// The bounds of what a fold keeps: the agent is hostile, and may write for ever.
+// The bounds of a fold. The agent is hostile, and may write without end.
 const (
 	maxContent  = 16 << 20 // bytes
 	maxDenials  = 1000
@@ -16,28 +16,28 @@ const (
 	maxInput    = 64 << 10 // bytes, of a tool that was denied
 )
 
-// Fold makes a [Response] of events. The zero value is ready. It keeps what the response needs, and
+// Fold builds a [Response] from events. The zero value is ready. It stores what the response needs,
 // not the events.
 type Fold struct {
 	r         Response
 	model     string           // that the session named
-	done      bool             // a result was the last word
+	done      bool             // the last event that counts was a result
 	told      Usage            // by results
 	results   int              //
 	text      strings.Builder  // of the last message
 	message   string           // its ID
-	partial   strings.Builder  // deltas after the last block
-	fault     string           // the last one that did not end the run
+	partial   strings.Builder  // deltas since the last block
+	fault     string           // the last error that did not end the run
 	messages  map[string]Usage // of each message
 	files     map[string]bool  //
 	finalText *string          //
 	errors    []string         // of the last result
 	denied    map[string]bool  // tool uses, by ID
-	stderr    string           // its last words, when its process ended
-	earlier   Usage            // of messages that were too many to remember
+	stderr    string           // the end of its stderr, when its process has ended
+	earlier   Usage            // of messages that no longer fit in messages
 }
 
-// Add takes the next event. Its order is that of the stream.
+// Add processes the next event. The caller adds events in the order of the stream.
 func (f *Fold) Add(e Event) {
 	switch e.Kind {
 	case SessionStarted:
@@ -71,7 +71,7 @@ func (f *Fold) Add(e Event) {
 	}
 }
 
-// reopen begins a turn: the result of the turn before no longer counts.
+// reopen begins a turn: the result of the previous turn no longer counts.
 func (f *Fold) reopen(e Event) {
 	if e.Parent == "" && f.done {
 		f.done, f.finalText, f.errors = false, nil, nil
@@ -97,7 +97,7 @@ func (f *Fold) session(s *Session) {
 	}
 }
 
-// addText keeps the last message of the agent itself.
+// addText records the last message of the agent itself.
 func (f *Fold) addText(e Event) {
 	f.reopen(e)
 	if e.Parent != "" {
@@ -145,7 +145,8 @@ func (f *Fold) wrote(t *Tool) {
 	}
 }
 
-// deny counts a denied use of a tool once, though it is reported when it happens and again at the end.
+// deny counts a denied use of a tool once, although executors report it twice: when it happens, and at
+// the end.
 func (f *Fold) deny(d *Denial) {
 	if d == nil {
 		return
@@ -206,8 +207,8 @@ func (f *Fold) notice(n *Notice) {
 	}
 }
 
-// result ends a turn. Usage, turns and duration are those of the turn; cost and models those of
-// all until now.
+// result ends a turn. Usage, turns and duration are those of the turn; cost and models are those of
+// all turns so far.
 func (f *Fold) result(r *Result) {
 	if r == nil {
 		return
@@ -217,8 +218,8 @@ func (f *Fold) result(r *Result) {
 	f.r.Outcome, f.finalText, f.errors = r.Outcome, r.Text, r.Errors
 	f.told = f.told.Add(r.Usage)
 	f.r.Estimated = f.r.Estimated || r.Estimated
-	f.r.Turns = plus(f.r.Turns, r.Turns)
-	f.r.DurationMS = plus(f.r.DurationMS, r.DurationMS)
+	f.r.Turns = addCounts(f.r.Turns, r.Turns)
+	f.r.DurationMS = addCounts(f.r.DurationMS, r.DurationMS)
 	if r.CostUSD != nil {
 		f.r.CostUSD = r.CostUSD
 	}
@@ -227,14 +228,14 @@ func (f *Fold) result(r *Result) {
 	}
 }
 
-// lastLine is the last line that says something, clipped: it says why a program ended.
+// lastLine returns the last line that is not empty, clipped. It usually says why a program ended.
 func lastLine(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	return jsonl.Clip(strings.TrimSpace(lines[len(lines)-1]), 512)
 }
 
-// Response returns the result of the events until now: that of the run when the stream has ended. The
-// fold can go on.
+// Response returns the response for the events so far: that of the run when the stream has ended. The
+// caller may add further events.
 func (f *Fold) Response() Response {
 	r := f.r
 	r.Models, r.Denials, r.Files = slices.Clone(r.Models), slices.Clone(r.Denials), slices.Clone(r.Files)
@@ -268,8 +269,8 @@ func (f *Fold) Response() Response {
 	return r
 }
 
-// total prefers what results tell of all models, which agrees with the cost, to what they tell of
-// their turns, and that to what the messages told on their way.
+// total returns the usage: the sum of all models if a result reports it, since it agrees with the
+// cost; otherwise the sum of the turns; otherwise the sum of the messages.
 func (f *Fold) total(r *Response) Usage {
 	if len(r.Models) > 0 {
 		var sum Usage

@@ -13,22 +13,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// MaxLine is how long a line may be, in bytes, unless the caller sets another limit. Whole files and pictures
-// come in one line.
+// MaxLine is the default limit on the length of a line, in bytes. One line may contain whole files and pictures.
 const MaxLine = 32 << 20
 
-// Decoder makes events of the lines that an executor prints. It keeps what it needs to know of
-// earlier lines, so each stream has one of its own. It is not safe for concurrent use.
+// Decoder converts the lines that an executor prints to events. It remembers earlier lines, so each stream needs its own Decoder.
+// It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns the events of one line, in order, or none. It does not retain line. No line is an
-	// error: a line that cannot be read becomes a notice.
+	// Decode returns the events of one line, in order, or none. It does not retain line. It never fails: a line that cannot be read
+	// becomes a notice.
 	Decode(line []byte) []Event
 }
 
-// Stream reads events from r until its end. It starts nothing of its own: events are made as the
-// caller asks for them. Invalid UTF-8 is replaced by U+FFFD. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
-// fault of r, or of ctx between two lines, is the last pair; a read that blocks ends when the
-// owner of r closes it.
+// Stream reads events from r until its end. It starts no goroutine: it reads when the caller asks for the next event. It replaces
+// invalid UTF-8 by U+FFFD. A line of more than maxLine bytes, or of more than [MaxLine] if that is 0, becomes a notice. An error
+// of r, or of ctx between two lines, is the last pair. To end a read that blocks, the owner of r closes it.
 func Stream(ctx context.Context, r io.Reader, d Decoder, maxLine int) iter.Seq2[Event, error] {
 	if maxLine <= 0 {
 		maxLine = MaxLine
@@ -55,25 +53,24 @@ func eventsOf(d Decoder, line jsonl.Line) []Event {
 		return []Event{e}
 	}
 	text := line.Text
-	if !utf8.Valid(text) { // parts of a line become texts of events, which are JSON again
+	if !utf8.Valid(text) { // the texts of events can contain parts of a line, and events are written as JSON
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
 	return d.Decode(text)
 }
 
-// NewNotice makes the event of a notice; long text is cut.
+// NewNotice returns the event of a notice; it cuts long texts.
 func NewNotice(kind, name, text string) Event {
 	return Event{Kind: NoticeGiven, Notice: &Notice{Kind: kind, Name: jsonl.Clip(name, 256), Text: jsonl.Clip(text, 4<<10)}}
 }
 
-// maxUses bounds the uses of tools that have not ended, and are remembered.
+// maxUses bounds the unfinished uses of tools that Uses remembers.
 const maxUses = 10_000
 
-// Uses remembers the uses of tools that have not ended, because executors name only the ID at the
-// end. The zero value is ready.
+// Uses remembers the unfinished uses of tools, because executors report only the ID at the end. The zero value is ready.
 type Uses struct{ open map[string]Tool }
 
-// Start remembers a use and returns its event. Files are those that it will have written.
+// Start remembers a use and returns its event. files are the files that the use will write.
 func (u *Uses) Start(parent, message string, t Tool) Event {
 	if u.open == nil {
 		u.open = map[string]Tool{}
@@ -89,8 +86,7 @@ func (u *Uses) Start(parent, message string, t Tool) Event {
 	return Event{Kind: ToolStarted, Parent: parent, Message: message, Tool: &t}
 }
 
-// Finish returns the event of the end of a use, with the name and the files of its start. A use
-// that failed wrote nothing.
+// Finish returns the event of the end of a use, with the name and the files of its start. A failed use has written no file.
 func (u *Uses) Finish(parent string, t Tool) Event {
 	if began, ok := u.open[t.ID]; ok {
 		t.Name = began.Name
@@ -105,14 +101,14 @@ func (u *Uses) Finish(parent string, t Tool) Event {
 	return Event{Kind: ToolFinished, Parent: parent, Tool: &t}
 }
 
-// Started reports whether a use has started and not ended.
+// Started reports whether a use has started and not finished.
 func (u *Uses) Started(id string) bool {
 	_, ok := u.open[id]
 	return ok
 }
 
-// Recorded decodes events that were written as JSON lines. The response at their end is left out:
-// a [Fold] of the events makes it again.
+// Recorded decodes events that were written as JSON lines. It leaves out the response at their end: a [Fold] of the events builds
+// it again.
 type Recorded struct{}
 
 // Decode implements [Decoder].
@@ -149,7 +145,7 @@ var fields = []string{
 	"type", "parent", "message", "text", "streamed", "session", "tool", "denial", "retry", "usage", "hook", "control", "notice", "exit", "result", "message_shown", "response",
 }
 
-// isComplete reports whether e is of a known kind, and has what that kind tells.
+// isComplete reports whether e has a known kind and the field of that kind.
 func isComplete(e Event) bool {
 	switch e.Kind {
 	case Text, TextDelta, Thinking, ThinkingDelta:

@@ -1,7 +1,7 @@
-// Package message has the messages between people and models, the same for chats, hooks, history, direct calls and coding
-// agents.
+// Package message defines the messages between users and models. Chats, hooks, the history, direct calls and coding
+// agents share them.
 //
-// As JSON a message is {"role": "user", "content": "text"}, or has a list of parts for its content.
+// As JSON a message is {"role": "user", "content": "text"}, or its content is a list of parts.
 package message
 
 import (
@@ -21,13 +21,13 @@ const (
 	Assistant Role = "assistant"
 )
 
-// PartType says which fields of a Part are set.
+// PartType is the type of a Part. It determines which fields are set.
 type PartType string
 
 // The types of parts.
 const (
 	Text  PartType = "text"  // Text
-	Image PartType = "image" // MediaType and Data, and Name where it is known
+	Image PartType = "image" // MediaType and Data, and Name if known
 	File  PartType = "file"  // Name, and MediaType and Data
 )
 
@@ -35,15 +35,15 @@ const (
 type Part struct {
 	Type      PartType `json:"type"`
 	Text      string   `json:"text,omitempty"`
-	Name      string   `json:"name,omitempty"`       // of a file: one path component, never a path
-	MediaType string   `json:"media_type,omitempty"` // such as "image/png"; "": not known
+	Name      string   `json:"name,omitempty"`       // of a file: a single path component
+	MediaType string   `json:"media_type,omitempty"` // such as "image/png"; "": unknown
 	Data      []byte   `json:"data,omitempty"`       // base64 in JSON
 }
 
 // Message is one message. The zero value has no role and is not valid.
 type Message struct {
 	Role  Role
-	Parts []Part // a text alone is one part
+	Parts []Part // a message of only text has one part
 }
 
 // New returns a message with one text part.
@@ -62,13 +62,13 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// wire is how a message is written.
+// wire is the JSON form of a message.
 type wire struct {
 	Role    Role            `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// MarshalJSON writes content as a string where the message is one text.
+// MarshalJSON writes content as a string if the message is a single text.
 func (m Message) MarshalJSON() ([]byte, error) {
 	var content any = m.Parts
 	switch {
@@ -84,7 +84,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{m.Role, raw})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; a content that is null is empty. Its errors say what was expected.
+// UnmarshalJSON reads the JSON that MarshalJSON writes; null content is empty. Its errors say what was expected.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
-func Test_A_Message_Is_Written_As_It_Is_Read(t *testing.T) {
+func Test_A_Message_Round_Trips_As_JSON(t *testing.T) {
 	t.Parallel()
 	for text, m := range map[string]message.Message{
 		`{"role":"user","content":"a\nb"}`:  message.New(message.User, "a\nb"),

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Offered returns the skills that a model may activate by itself: all but those that only people may activate.
+// Offered returns the skills that a model may activate itself: all except those that only users may activate.
 func (c *Catalog) Offered() []Skill {
 	var out []Skill
 	for _, s := range c.Skills {
@@ -19,13 +19,13 @@ func (c *Catalog) Offered() []Skill {
 	return out
 }
 
-// Prompt is the first step of disclosure: the list of the skills that are [Catalog.Offered] for a model, with
-// names and descriptions only. It is "" when there is none. Descriptions are cut at
-// MaxDescription characters.
+// Prompt returns the first step of disclosure: the list of the skills that are [Catalog.Offered] for a model,
+// with names and descriptions only. It is "" if there are none. Descriptions are cut at MaxDescription
+// characters.
 func (c *Catalog) Prompt() string { return c.prompt(true) }
 
-// PromptByName is Prompt without the locations, for a model that activates skills by
-// their names and reads no files of this host: it need not know where they are.
+// PromptByName is Prompt without locations, for a model that activates skills by name and cannot read files
+// of this host.
 func (c *Catalog) PromptByName() string { return c.prompt(false) }
 
 func (c *Catalog) prompt(located bool) string {
@@ -37,7 +37,7 @@ func (c *Catalog) prompt(located bool) string {
 	b.WriteString("<available_skills>\n")
 	for i := range offered {
 		s := &offered[i]
-		parts := [][2]string{{"name", s.Name}, {"description", cut(s.Description, MaxDescription)}}
+		parts := [][2]string{{"name", s.Name}, {"description", cutText(s.Description, MaxDescription)}}
 		if located {
 			parts = append(parts, [2]string{"location", s.Location()})
 		}
@@ -55,13 +55,13 @@ func (c *Catalog) prompt(located bool) string {
 // The third is [Tree.ReadResource].
 type Activation struct {
 	Name      string   `json:"name"`
-	Dir       string   `json:"dir"`       // absolute; what the instructions' paths are relative to. "": the model need not know
+	Dir       string   `json:"dir"`       // absolute; the instructions' paths are relative to it. "": not for this model
 	Body      string   `json:"body"`      // the Markdown below the frontmatter, trimmed
 	Resources []string `json:"resources"` // slash-separated, relative to Dir, sorted
-	Whole     bool     `json:"whole"`     // Resources leaves nothing out
+	Whole     bool     `json:"whole"`     // Resources is complete
 }
 
-// Activate reads the skill's instructions as they are now.
+// Activate reads the current instructions of the skill.
 func (s *Skill) Activate() (*Activation, error) {
 	tree, err := s.Open()
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Skill) Activate() (*Activation, error) {
 	return a, nil
 }
 
-// Activate reads the instructions of the skill in this directory as they are now.
+// Activate reads the current instructions of the skill in this directory.
 func (t *Tree) Activate() (*Activation, error) {
 	name, text, err := t.manifest()
 	if err != nil {
@@ -97,8 +97,8 @@ var ourTags = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<(\s*/?\s*skill_(?:content|resources))`)
 })
 
-// Prompt returns the text for the model: the body and the list of files between tags that
-// nothing in them can close.
+// Prompt returns the text for the model: the body and the list of files, between tags that their texts cannot
+// close.
 func (a *Activation) Prompt() string {
 	var b strings.Builder
 	b.WriteString(`<skill_content name="` + html.EscapeString(a.Name) + "\">\n")

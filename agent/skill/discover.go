@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Scope is the kind of place that a skill comes from.
+// Scope is the kind of place in which a skill was found.
 type Scope string
 
-// The scopes, in the order in which their skills win.
+// The scopes, in order of precedence.
 const (
 	Assistant Scope = "assistant" // came with the assistant
 	Project   Scope = "project"   // came with the project, which the user may not have read
@@ -21,13 +21,13 @@ const (
 // Source is a directory that is searched for skills.
 type Source struct {
 	Scope Scope
-	Base  string // absolute; nothing outside of it is read, not through links either
+	Base  string // absolute; no file outside is read, not even through links
 	Path  string // of the directory below Base, "." for Base itself
 }
 
-// Sources are the usual places, those that win first: an assistant's skills
-// directory, then .agents/skills and .claude/skills of the project, then of the home.
-// An empty argument leaves its places out.
+// Sources returns the usual places in order of precedence: an assistant's skills directory,
+// then .agents/skills and .claude/skills of the project, then of the home directory. An empty
+// argument omits its places.
 func Sources(assistant, project, home string) []Source {
 	var out []Source
 	if assistant != "" {
@@ -46,14 +46,14 @@ func Sources(assistant, project, home string) []Source {
 
 // Catalog is the result of a search.
 type Catalog struct {
-	Skills   []Skill   `json:"skills"`   // no two of one name; in the order of their sources, then by directory
-	Problems []Problem `json:"problems"` // why skills were skipped, shadowed, or loaded although something is wrong
+	Skills   []Skill   `json:"skills"`   // with different names; in the order of their sources, then by directory
+	Problems []Problem `json:"problems"` // why skills were skipped or shadowed, and the warnings of loaded ones
 }
 
-// Discover searches the sources; of skills with one name the first wins. A source that
-// does not exist is not a problem. A directory with a SKILL.md is a skill and is not searched
-// for others; a link to a directory is followed where it stands directly in a source and
-// leads to a place within the source's Base.
+// Discover searches the sources. Of skills with the same name, the first wins. A missing
+// source is not a problem. A directory with a SKILL.md is a skill, and Discover does not
+// search it for others. It follows a link to a directory only if the link is an entry of the
+// source itself and its target is within the source's Base.
 func Discover(sources ...Source) *Catalog {
 	s := search{catalog: &Catalog{Skills: []Skill{}, Problems: []Problem{}}, byName: map[string]int{}}
 	for _, source := range sources {
@@ -62,25 +62,25 @@ func Discover(sources ...Source) *Catalog {
 	return s.catalog
 }
 
-// Find returns the skill of that name.
+// Find returns the skill with that name.
 func (c *Catalog) Find(name string) (*Skill, error) {
 	for i := range c.Skills {
-		if c.Skills[i].Name == normalize(name) {
+		if c.Skills[i].Name == normalizeName(name) {
 			return &c.Skills[i], nil
 		}
 	}
-	return nil, notFound("no skill %q", cut(name, MaxName))
+	return nil, notFound("no skill %q", cutText(name, MaxName))
 }
 
 // search is one run of Discover.
 type search struct {
 	catalog *Catalog
 	byName  map[string]int // index of the skill
-	seen    []fs.FileInfo  // directories of skills; two links to one are one skill
+	seen    []fs.FileInfo  // directories of skills, to recognise two links to one directory
 	current Source
 	walk    walk
-	loads   int  // skills of this source that were read
-	told    bool // that a bound of this source was reached
+	loads   int  // number of skills read from this source
+	told    bool // the problem that a bound of this source was reached is reported
 }
 
 func (s *search) source(source Source) {
@@ -90,7 +90,7 @@ func (s *search) source(source Source) {
 	}
 	at := filepath.Join(source.Base, source.Path)
 	if err != nil {
-		s.problem(at, Warning, "cannot be searched: "+cause(err).Error())
+		s.problem(at, Warning, "cannot be searched: "+trimFileError(err).Error())
 		return
 	}
 	defer root.Close()
@@ -99,7 +99,7 @@ func (s *search) source(source Source) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		s.problem(at, Warning, "cannot be searched: "+cause(err).Error())
+		s.problem(at, Warning, "cannot be searched: "+trimFileError(err).Error())
 	case !info.IsDir():
 		s.problem(at, Warning, "cannot be searched: not a directory")
 	default:
@@ -107,7 +107,7 @@ func (s *search) source(source Source) {
 	}
 }
 
-// dir looks into one directory, which is not a skill itself.
+// dir searches a directory that is not a skill itself.
 func (s *search) dir(dir string, depth int) {
 	entries, whole := s.walk.entries(dir)
 	if !whole {
@@ -122,7 +122,7 @@ func (s *search) dir(dir string, depth int) {
 		if link {
 			info, err := s.walk.root.Stat(name)
 			if err != nil {
-				s.problem(s.abs(name), Warning, "skipped: the link cannot be followed: "+cause(err).Error())
+				s.problem(s.abs(name), Warning, "skipped: the link cannot be followed: "+trimFileError(err).Error())
 				continue
 			}
 			if !info.IsDir() {
@@ -133,7 +133,7 @@ func (s *search) dir(dir string, depth int) {
 	}
 }
 
-// below loads a skill, or searches on.
+// below loads a skill, or searches the directory.
 func (s *search) below(name string, link bool, depth int) {
 	if s.isSkill(name) {
 		s.load(name)
@@ -165,7 +165,7 @@ func (s *search) isSkill(dir string) bool {
 	return false
 }
 
-// load adds the skill of a directory to the catalog.
+// loadSkill adds the skill of a directory to the catalog.
 func (s *search) load(dir string) {
 	if s.loads++; s.loads > MaxSkills {
 		s.full(dir, "not loaded: too many skills")
@@ -173,7 +173,7 @@ func (s *search) load(dir string) {
 	}
 	root, err := s.walk.root.OpenRoot(dir)
 	if err != nil {
-		s.problem(s.abs(dir), Error, "skipped: cannot be opened: "+cause(err).Error())
+		s.problem(s.abs(dir), Error, "skipped: cannot be opened: "+trimFileError(err).Error())
 		return
 	}
 	tree := &Tree{root: root, path: s.abs(dir)}
@@ -186,7 +186,7 @@ func (s *search) load(dir string) {
 		}
 		s.seen = append(s.seen, info)
 	}
-	found, problems := load(tree)
+	found, problems := loadSkill(tree)
 	s.catalog.Problems = append(s.catalog.Problems, problems...)
 	if found != nil {
 		found.Scope, found.Base, found.Path = s.current.Scope, s.current.Base, filepath.FromSlash(dir)

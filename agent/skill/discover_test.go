@@ -30,7 +30,7 @@ func link(t *testing.T, to, from string) {
 	}
 }
 
-// found lists what a search has found, as "name scope".
+// found lists the results of a search as "name scope".
 func found(c *skill.Catalog) string {
 	var out []string
 	for _, s := range c.Skills {
@@ -77,7 +77,7 @@ func Test_A_Search_Finds_Skills_In_Folders_And_Not_In_Skills(t *testing.T) {
 	}
 }
 
-func Test_Links_Lead_Only_To_Places_Inside(t *testing.T) {
+func Test_Only_Links_To_Directories_Inside_Are_Followed(t *testing.T) {
 	t.Parallel()
 	outside, project := t.TempDir(), t.TempDir()
 	add(t, outside, ".", "secret")

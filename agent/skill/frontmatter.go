@@ -8,22 +8,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is a SKILL.md taken apart.
+// document is a parsed SKILL.md.
 type document struct {
-	fields []field // as they stand, duplicates too
+	fields []field // in the order of the file, with duplicates
 	root   *yaml.Node
 	front  string // the YAML
 	body   string
 }
 
-// field is a key of the frontmatter and its value.
+// field is a key of the frontmatter with its value.
 type field struct {
 	key  string
 	line int
 	node *yaml.Node
 }
 
-// strict splits and parses as the reference does. A nil document comes with a problem.
+// strict splits and parses as the reference validator does. A nil document comes with
+// a problem.
 func (r reader) strict(text string) (*document, []Problem) {
 	front, body, problem := r.split(text)
 	if problem != nil {
@@ -47,8 +48,8 @@ func (r reader) strict(text string) (*document, []Problem) {
 	return doc, nil
 }
 
-// lenient accepts what other tools do: a byte order mark, --- inside of values, and
-// values with a colon that should have been quoted.
+// lenient also accepts what other tools accept: a byte order mark, --- within values,
+// and values with a colon that lack quotes.
 func (r reader) lenient(text string) (*document, []Problem) {
 	var problems []Problem
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
@@ -70,7 +71,7 @@ func (r reader) lenient(text string) (*document, []Problem) {
 	}
 	doc, more, problem := r.mend(front)
 	if problem != nil && differs {
-		// What is valid for them must not be skipped.
+		// A file that is valid for the strict reader must not be skipped.
 		if again, failed := r.parse(strict); failed == nil {
 			doc, body, problem = again, rest, nil
 		}
@@ -89,7 +90,8 @@ func (r reader) lenient(text string) (*document, []Problem) {
 	return doc, problems
 }
 
-// mend parses, and puts values with a colon in quotes where that is what it takes.
+// mend parses the YAML. If that fails, it tries again with quotes around values that
+// contain a colon.
 func (r reader) mend(front string) (*document, []Problem, *Problem) {
 	doc, problem := r.parse(front)
 	if problem == nil {
@@ -107,7 +109,7 @@ func (r reader) mend(front string) (*document, []Problem, *Problem) {
 
 const fence = "---"
 
-// split cuts at the first two ---, wherever they stand, as the reference does.
+// split cuts at the first two ---, wherever they are, as the reference does.
 func (r reader) split(text string) (front, body string, problem *Problem) {
 	rest, ok := strings.CutPrefix(text, fence)
 	if !ok {
@@ -121,7 +123,7 @@ func (r reader) split(text string) (front, body string, problem *Problem) {
 	return front, body, nil
 }
 
-// splitLines cuts at lines that are --- and nothing else.
+// splitLines cuts at lines that consist of --- only.
 func splitLines(text string) (front, body string, ok bool) {
 	first, rest, ok := strings.Cut(text, "\n")
 	if !ok || strings.TrimRight(first, " \t") != fence {
@@ -130,7 +132,8 @@ func splitLines(text string) (front, body string, ok bool) {
 	at := 0
 	for line := range strings.Lines(rest) {
 		if strings.TrimRight(line, " \t\n") == fence {
-			// The rest of the first line counts, so that lines of YAML are lines of the file.
+			// Keep the rest of the first line, so that line numbers of the YAML are those of
+			// the file.
 			return first[len(fence):] + "\n" + rest[:at], rest[at+len(line):], true
 		}
 		at += len(line)
@@ -139,16 +142,16 @@ func splitLines(text string) (front, body string, ok bool) {
 }
 
 // parse reads the YAML of a frontmatter, whose line 1 is that of the file. The root
-// may be of any kind, or of none.
+// may be of any kind, or missing.
 func (r reader) parse(front string) (*document, *Problem) {
 	if len(front) > MaxFrontmatter {
 		p := r.fail(1, "", "the frontmatter has more than %d bytes", MaxFrontmatter)
 		return nil, &p
 	}
-	top, err := nodes(front)
+	top, err := parseNodes(front)
 	if err != nil {
 		line, text := yamlError(err)
-		p := r.fail(line, "", "invalid YAML in frontmatter: %s", cut(text, MaxName*4))
+		p := r.fail(line, "", "invalid YAML in frontmatter: %s", cutText(text, MaxName*4))
 		return nil, &p
 	}
 	doc := &document{root: top, front: front}
@@ -162,7 +165,7 @@ func (r reader) parse(front string) (*document, *Problem) {
 	return doc, nil
 }
 
-// fielded wants a document to have fields.
+// fielded adds a problem unless the document is a mapping.
 func (r reader) fielded(d *document) *Problem {
 	if d.root.Kind == yaml.MappingNode {
 		return nil
@@ -175,7 +178,7 @@ var plainLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^'"|>\[{&*!#%@\x60 \t\n].*)$`)
 })
 
-// quoteColons puts the values of one line that hold a colon in quotes.
+// quoteColons adds quotes to one-line values that contain a colon.
 func quoteColons(front string) (quoted string, changed bool) {
 	quoted = plainLine().ReplaceAllStringFunc(front, func(line string) string {
 		m := plainLine().FindStringSubmatch(line)
@@ -188,7 +191,7 @@ func quoteColons(front string) (quoted string, changed bool) {
 	return quoted, changed
 }
 
-// find returns the first field of that name.
+// find returns the first field with that name.
 func (d *document) find(key string) (field, bool) {
 	for _, f := range d.fields {
 		if f.key == key {
@@ -198,7 +201,8 @@ func (d *document) find(key string) (field, bool) {
 	return field{}, false
 }
 
-// scalar is the text of a field; every scalar is text. It is "" where there is none.
+// scalar returns the text of a field, also of scalars that are not strings. It is ""
+// if the field is missing.
 func (d *document) scalar(key string) string {
 	if f, ok := d.find(key); ok && f.node.Kind == yaml.ScalarNode {
 		return f.node.Value
@@ -206,8 +210,8 @@ func (d *document) scalar(key string) string {
 	return ""
 }
 
-// words are the elements of a list, or of a string with spaces in between. Spaces
-// inside of parentheses belong to a word.
+// words returns the elements of a list, or the words of a string. Spaces within
+// parentheses belong to a word.
 func (d *document) words(key string) []string {
 	f, _ := d.find(key)
 	if f.node == nil || f.node.Kind != yaml.SequenceNode {
@@ -235,7 +239,7 @@ func splitWords(s string) []string {
 	})
 }
 
-// strings are the pairs of a mapping whose values are scalars.
+// strings returns the pairs of a mapping whose values are scalars.
 func (d *document) strings(key string) map[string]string {
 	f, _ := d.find(key)
 	if f.node == nil || f.node.Kind != yaml.MappingNode {

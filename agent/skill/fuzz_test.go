@@ -22,7 +22,7 @@ func Fuzz_Frontmatter(f *testing.F) {
 			}
 			problems = append(problems, at.strictYAML(doc)...)
 			problems = append(problems, at.fields(doc, doc.scalar("name"))...)
-			if name := normalize(doc.scalar("name")); IsValid(problems) && !isSafeName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
+			if name := normalizeName(doc.scalar("name")); IsValid(problems) && !isSafeName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f }) {
 				t.Errorf("a valid name is not safe: %q", name)
 			}
 		} else if IsValid(problems) {

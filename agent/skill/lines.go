@@ -9,24 +9,24 @@ import (
 // place is a line and a column, from 1.
 type place struct{ line, column int }
 
-// scan looks for what the nodes of a document do not tell, line by line.
+// scan finds, line by line, faults that the parsed nodes do not show.
 type scan struct {
 	nodes map[place]yaml.Style
 	lines map[int]bool // on which a node begins
-	quote rune         // of the scalar that the place is in; 0: of none
+	quote rune         // of the scalar that contains the place; 0: none
 	block bool         // the line belongs to a block scalar
 }
 
-// lines finds the first of these that strictyaml refuses: a tab outside of quotes, block
-// scalars and comments, for its scanner takes no tab for a space, and ends plain text at
-// one; tags that have no name; a comment that touches the sign of a block; a separator
-// of lines where lines count.
+// lines finds the first of these faults, which strictyaml refuses: a tab outside quotes,
+// block scalars and comments, since its scanner does not treat a tab as a space and ends
+// plain text there; a tag without a name; a comment that touches a block indicator; and
+// a line separator at a place where lines matter.
 func (r reader) lines(d *document) []Problem {
 	s := scan{nodes: map[place]yaml.Style{}, lines: map[int]bool{}}
-	each(d.root, func(n *yaml.Node) bool {
+	walkNodes(d.root, func(n *yaml.Node) bool {
 		s.lines[n.Line] = true
 		at := place{n.Line, n.Column}
-		s.nodes[at] |= n.Style // a mapping begins where its first key does
+		s.nodes[at] |= n.Style // a mapping begins at its first key
 		return true
 	})
 	line := 0
@@ -39,10 +39,10 @@ func (r reader) lines(d *document) []Problem {
 	return nil
 }
 
-// line says why strictyaml refuses a line, or nothing.
+// line returns why strictyaml refuses a line, or "".
 func (s *scan) line(line int, text []rune) string {
 	if s.block = s.block && !s.lines[line]; s.block {
-		return separated(text) // up to the line of the next node, all of it is the scalar's
+		return checkSeparators(text) // up to the line of the next node, all lines belong to the scalar
 	}
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -57,11 +57,11 @@ func (s *scan) line(line int, text []rune) string {
 		case style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
 			s.quote = c
 		case begins && c == '!' && style&yaml.TaggedStyle == 0:
-			return refusedTag // it leaves no other trace
+			return refusedTag // the nodes do not show it
 		case c == '\t':
 			return "a tab where only spaces are allowed"
 		case c == '#' && (i == 0 || text[i-1] == ' '):
-			return separated(text[i:])
+			return checkSeparators(text[i:])
 		case style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 			s.block = true
 			if rest := strings.TrimLeft(string(text[i+1:]), "+-0123456789"); strings.HasPrefix(rest, "#") {
@@ -72,9 +72,9 @@ func (s *scan) line(line int, text []rune) string {
 	return ""
 }
 
-// separated refuses separators of lines before the end of a line: what follows is at the
-// beginning of a line for some readers.
-func separated(text []rune) string {
+// checkSeparators refuses line separators before the end of a line: some readers treat what
+// follows as a new line.
+func checkSeparators(text []rune) string {
 	if strings.ContainsAny(strings.TrimRight(string(text), separators), separators) {
 		return "a line separator that ends no line"
 	}

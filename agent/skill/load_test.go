@@ -27,7 +27,7 @@ func Test_Lenient_Loading_Reports_Problems(t *testing.T) {
 		{"a colon in a value", front("name: my-skill", "description: Use when: it's asked"), "my-skill", "read with its values in quotes"},
 		{"a byte order mark", "\ufeff" + front("name: my-skill", says), "my-skill", "byte order mark"},
 		{"--- inside of a value", front("name: my-skill", "description: one --- two", "license: MIT"), "my-skill", "strict readers end the frontmatter"},
-		{"--- inside of what is no YAML any more", front("name: my-skill", "description: one --- two: three", "- x"), "my-skill", "strict readers end the frontmatter"},
+		{"--- inside a value, before invalid YAML", front("name: my-skill", "description: one --- two: three", "- x"), "my-skill", "strict readers end the frontmatter"},
 		{"a block whose first line begins with a tab", front("name: my-skill", "description: |", "  \ta"), "my-skill", ""},
 
 		{"no description", front("name: my-skill"), "", "it has no description"},

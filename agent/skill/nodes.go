@@ -11,15 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// separators end a line for the parser, as they did in YAML 1.1; since 1.2 they are text.
+// separators are line ends for the parser, as in YAML 1.1; since YAML 1.2 they are text.
 const separators = "\u0085\u2028\u2029"
 
 var leadingTab = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^( +)\t`)
 })
 
-// nodes parses one document of YAML. The root of an empty one is of no kind.
-func nodes(text string) (*yaml.Node, error) {
+// parseNodes parses one YAML document. The root of an empty one has no kind.
+func parseNodes(text string) (*yaml.Node, error) {
 	var hide, show []string
 	spare := '\U000F0000' // the first of 65,534 for private use, more than a frontmatter holds
 	for _, c := range "\t" + separators {
@@ -31,25 +31,25 @@ func nodes(text string) (*yaml.Node, error) {
 		spare++
 	}
 	text = strings.NewReplacer(hide[2:]...).Replace(text)
-	root, err := decode(text)
+	root, err := decodeDocument(text)
 	if err != nil {
-		// The parser refuses a block whose first line begins with a tab behind its indentation.
-		again, failed := decode(leadingTab().ReplaceAllString(text, "${1}"+hide[1]))
+		// The parser refuses a block whose first line has a tab after its indentation.
+		again, failed := decodeDocument(leadingTab().ReplaceAllString(text, "${1}"+hide[1]))
 		if failed != nil {
 			return nil, err
 		}
 		root = again
 	}
 	back := strings.NewReplacer(show...)
-	each(root, func(n *yaml.Node) bool {
+	walkNodes(root, func(n *yaml.Node) bool {
 		n.Value = back.Replace(n.Value)
 		return true
 	})
 	return root, nil
 }
 
-// decode wants exactly one document, or none.
-func decode(text string) (*yaml.Node, error) {
+// decodeDocument returns the only document, or an empty node if there is none.
+func decodeDocument(text string) (*yaml.Node, error) {
 	var top, more yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	err := dec.Decode(&top)
@@ -71,16 +71,16 @@ var yamlLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 })
 
-// yamlError takes the line off the parser's message.
+// yamlError removes the line number from the parser's message.
 func yamlError(err error) (line int, text string) {
 	text = err.Error()
 	m := yamlLine().FindStringSubmatch(text)
-	line, _ = strconv.Atoi(m[1]) // 0 when there is none
+	line, _ = strconv.Atoi(m[1]) // 0: unknown
 	return line, text[len(m[0]):]
 }
 
-// isText reports whether a node is text for strictyaml: it takes a plain = and << for
-// signs of YAML 1.1.
+// isText reports whether strictyaml takes a node as text: it treats a plain = and << as
+// indicators of YAML 1.1.
 func isText(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode {
 		return false

@@ -6,26 +6,26 @@ import (
 	"strconv"
 )
 
-// Severity says what a problem means.
+// Severity is the importance of a problem.
 type Severity string
 
 // The severities.
 const (
-	Error   Severity = "error"   // the skill is not valid, or was not loaded
-	Warning Severity = "warning" // it is valid, or was loaded all the same
+	Error   Severity = "error"   // the skill is invalid, or was not loaded
+	Warning Severity = "warning" // the skill is valid, or was loaded anyway
 )
 
-// Problem is one thing that is wrong with a skill. Its texts repeat what stands in
-// hostile files and are not safe for a terminal.
+// Problem is a fault in a skill. Its texts quote hostile files and are not safe
+// for a terminal.
 type Problem struct {
 	Severity Severity `json:"severity"`
 	File     string   `json:"file"`            // the SKILL.md, or the directory
-	Line     int      `json:"line,omitempty"`  // from 1; 0: of no line
+	Line     int      `json:"line,omitempty"`  // from 1; 0: unknown
 	Field    string   `json:"field,omitempty"` // of the frontmatter; may be empty
 	Text     string   `json:"text"`            // without a full stop
 }
 
-// String is "FILE:LINE: SEVERITY: TEXT".
+// String returns "FILE:LINE: SEVERITY: TEXT".
 func (p Problem) String() string {
 	at := p.File
 	if p.Line > 0 {
@@ -39,7 +39,7 @@ func IsValid(problems []Problem) bool {
 	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == Error })
 }
 
-// reader makes problems about one file.
+// reader collects problems of one file.
 type reader struct{ file string }
 
 func (r reader) fail(line int, field, format string, args ...any) Problem {
@@ -52,8 +52,8 @@ func (r reader) warn(line int, field, format string, args ...any) Problem {
 	return p
 }
 
-// cut shortens what a hostile file says to n characters.
-func cut(s string, n int) string {
+// cutText shortens a text from a hostile file to n characters.
+func cutText(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "..."
 	}

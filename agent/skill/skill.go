@@ -1,13 +1,13 @@
-// Package skill reads skills as agentskills.io describes them: a directory with a
-// SKILL.md, whose frontmatter says what the skill is for, and any other files.
+// Package skill reads skills in the format of agentskills.io: a directory with a
+// SKILL.md, whose frontmatter describes the purpose of the skill, and any other files.
 //
-// There are two readings. [Validate] is strict: its verdict is that of the format's
-// reference validator. [Load] and [Discover] are lenient: what other tools load is
-// loaded, and its problems are reported.
+// [Validate] is strict: it agrees with the format's reference validator. [Load] and
+// [Discover] are lenient: they load every skill that other tools load, and report its
+// problems.
 //
 // A skill may come with a repository that the user has not read, so all of it is hostile
-// input: sizes, depths and counts are bounded, only regular files are read, and no
-// symbolic link leads out of the directory that was opened.
+// input: sizes, depths and counts are bounded, only regular files are read, and symbolic
+// links out of the opened directory are not followed.
 package skill
 
 import (
@@ -23,7 +23,7 @@ const (
 	MaxCompatibility = 500
 )
 
-// The bounds on what is read. What exceeds one is refused or left out, and reported.
+// The bounds on reading. What exceeds one is refused or left out, and reported.
 const (
 	MaxFile        = 1 << 20  // bytes of a SKILL.md
 	MaxFrontmatter = 16 << 10 // bytes of it that are YAML, whose parser takes quadratic time for some
@@ -35,8 +35,7 @@ const (
 	MaxEntries     = 10_000   // entries of one directory
 )
 
-// Skill describes a skill before it is used. Its instructions are not
-// in it: see [Skill.Activate].
+// Skill describes a skill. Its instructions are not in it: see [Skill.Activate].
 type Skill struct {
 	Name          string            `json:"name"`        // normalized; one printable path element, not always a valid name
 	Description   string            `json:"description"` // never empty
@@ -44,39 +43,40 @@ type Skill struct {
 	Compatibility string            `json:"compatibility,omitempty"`
 	AllowedTools  []string          `json:"allowed_tools,omitempty"` // from a string or a list
 	Metadata      map[string]string `json:"metadata,omitempty"`
-	Manual        bool              `json:"manual,omitempty"` // disable-model-invocation: people activate it, models are not told of it
-	Scope         Scope             `json:"scope,omitempty"`  // empty when it was not discovered
-	Base          string            `json:"-"`                // absolute; nothing outside of it is read
+	Manual        bool              `json:"manual,omitempty"` // disable-model-invocation: only users activate it, and models do not see it
+	Scope         Scope             `json:"scope,omitempty"`  // empty if Load, and not Discover, read it
+	Base          string            `json:"-"`                // absolute; no file outside is read
 	Path          string            `json:"-"`                // the skill's directory, below Base
 	File          string            `json:"-"`                // SKILL.md or skill.md
 }
 
-// Dir is the absolute path of the skill's directory.
+// Dir returns the absolute path of the skill's directory.
 func (s *Skill) Dir() string { return filepath.Join(s.Base, s.Path) }
 
-// Location is the absolute path of the skill's SKILL.md.
+// Location returns the absolute path of the skill's SKILL.md.
 func (s *Skill) Location() string { return filepath.Join(s.Dir(), s.File) }
 
-// Open opens the skill's directory again. Who opens it closes it.
+// Open opens the skill's directory again. The caller closes it.
 func (s *Skill) Open() (*Tree, error) { return openBelow(s.Base, s.Path) }
 
-// Load reads the skill in dir leniently. A nil Skill comes with at least one problem
-// that is an error and says why; beside a Skill all problems are warnings.
+// Load reads the skill in dir leniently. If the Skill is nil, at least one problem is an
+// error with the reason; otherwise all problems are warnings.
 func Load(dir string) (*Skill, []Problem) {
 	tree, problem := openGiven(dir)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
 	defer tree.Close()
-	s, problems := load(tree)
+	s, problems := loadSkill(tree)
 	if s != nil {
 		s.Base, s.Path = tree.path, "."
 	}
 	return s, problems
 }
 
-// load reads the skill of an open directory; the caller says where it was found.
-func load(tree *Tree) (*Skill, []Problem) {
+// loadSkill reads the skill of an open directory; the caller sets the place where it was
+// found.
+func loadSkill(tree *Tree) (*Skill, []Problem) {
 	at := reader{file: tree.path}
 	name, text, err := tree.manifest()
 	if err != nil {
@@ -101,20 +101,20 @@ func load(tree *Tree) (*Skill, []Problem) {
 		return nil, append(problems, at.fail(0, "description", "skipped: it has no description"))
 	}
 	if !isSafeName(s.Name) {
-		return nil, append(problems, at.fail(0, "name", "skipped: the name %q cannot name a directory", cut(s.Name, MaxName)))
+		return nil, append(problems, at.fail(0, "name", "skipped: the name %q cannot name a directory", cutText(s.Name, MaxName)))
 	}
 	return s, problems
 }
 
-// skillName is the name that the skill gives itself, or else that of its directory.
+// skillName returns the name in the frontmatter, or otherwise the name of the directory.
 func skillName(doc *document, tree *Tree) string {
-	if name := normalize(doc.scalar("name")); name != "" {
+	if name := normalizeName(doc.scalar("name")); name != "" {
 		return name
 	}
-	return normalize(tree.name())
+	return normalizeName(tree.name())
 }
 
-// notFound is the error about a skill that is not there.
+// notFound returns the error for a missing skill.
 func notFound(format string, args ...any) error {
 	return sandbox.Errorf(sandbox.NotFound, format, args...)
 }

@@ -4,12 +4,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// strictYAML finds the YAML that the reference's parser, strictyaml, refuses: flow
-// style, tags, anchors, duplicate keys, uneven indentation and tabs.
+// strictYAML finds YAML that the reference's parser, strictyaml, refuses: flow style,
+// tags, anchors, duplicate keys, uneven indentation and tabs.
 func (r reader) strictYAML(d *document) []Problem {
 	problems := r.lines(d)
-	each(d.root, func(n *yaml.Node) bool {
-		if text := refused(n); text != "" {
+	walkNodes(d.root, func(n *yaml.Node) bool {
+		if text := explainRefusal(n); text != "" {
 			problems = append(problems, r.fail(n.Line, "", "invalid YAML in frontmatter: %s", text))
 		}
 		if n.Kind == yaml.MappingNode {
@@ -25,8 +25,8 @@ const maxProblems = 20
 
 const refusedTag = "tags are not allowed"
 
-// refused says why strictyaml refuses a node, or nothing.
-func refused(n *yaml.Node) string {
+// explainRefusal returns why strictyaml refuses a node, or "".
+func explainRefusal(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return "anchors and aliases are not allowed"
@@ -40,7 +40,8 @@ func refused(n *yaml.Node) string {
 	return ""
 }
 
-// mapping checks the keys of a mapping, and that mappings in it start at one column.
+// mapping checks the keys of a mapping, and that the mappings in it start at the same
+// column.
 func (r reader) mapping(n *yaml.Node) []Problem {
 	problems := r.keys(n)
 	column := 0
@@ -59,7 +60,7 @@ func (r reader) mapping(n *yaml.Node) []Problem {
 	return problems
 }
 
-// keys finds keys that stand twice or are not text.
+// keys finds duplicate keys and keys that are not text.
 func (r reader) keys(n *yaml.Node) []Problem {
 	var problems []Problem
 	seen := map[string]bool{}
@@ -69,24 +70,24 @@ func (r reader) keys(n *yaml.Node) []Problem {
 		case k.Kind != yaml.ScalarNode || k.Tag == "!!merge":
 			problems = append(problems, r.fail(k.Line, "", "invalid YAML in frontmatter: a key must be text"))
 		case seen[k.Value]:
-			problems = append(problems, r.fail(k.Line, "", "invalid YAML in frontmatter: duplicate key %q", cut(k.Value, MaxName)))
+			problems = append(problems, r.fail(k.Line, "", "invalid YAML in frontmatter: duplicate key %q", cutText(k.Value, MaxName)))
 		}
 		seen[k.Value] = true
 	}
 	return problems
 }
 
-// ambiguous finds what readers of YAML disagree about or expand: duplicate keys, keys
-// that are not text, aliases. A lenient reader skips it, too.
+// ambiguous finds YAML that readers interpret differently or expand: duplicate keys,
+// keys that are not text, aliases. The lenient reader skips such skills, too.
 func (r reader) ambiguous(root *yaml.Node) *Problem {
 	var found *Problem
-	each(root, func(n *yaml.Node) bool {
+	walkNodes(root, func(n *yaml.Node) bool {
 		var problems []Problem
 		if n.Kind == yaml.MappingNode {
 			problems = r.keys(n)
 		}
 		if n.Kind == yaml.AliasNode {
-			problems = []Problem{r.fail(n.Line, "", "invalid YAML in frontmatter: %s", refused(n))}
+			problems = []Problem{r.fail(n.Line, "", "invalid YAML in frontmatter: %s", explainRefusal(n))}
 		}
 		if len(problems) > 0 {
 			found = &problems[0]
@@ -96,13 +97,14 @@ func (r reader) ambiguous(root *yaml.Node) *Problem {
 	return found
 }
 
-// each calls do for n and what lies below until do says false. It goes into no alias.
-func each(n *yaml.Node, do func(*yaml.Node) bool) bool {
+// walkNodes calls do for n and the nodes below it until do returns false. It does not
+// follow aliases.
+func walkNodes(n *yaml.Node, do func(*yaml.Node) bool) bool {
 	if !do(n) {
 		return false
 	}
 	for _, c := range n.Content {
-		if !each(c, do) {
+		if !walkNodes(c, do) {
 			return false
 		}
 	}

@@ -16,19 +16,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Tree is an open directory of a skill. Nothing outside of it is reached through it,
-// also where symbolic links or a rename in the meantime would lead there.
+// Tree is an open directory of a skill. It reaches no file outside the directory, even if a
+// symbolic link or a concurrent rename leads there.
 type Tree struct {
-	// Check looks at what was read of a file before it is used; its error is that of the
-	// reading. It is set before the first. nil: all may be used.
+	// Check checks the content of a file before it is used; reading returns its error. Set it
+	// before the first read. nil: no check.
 	Check func(data []byte) error
 
 	root *os.Root
-	path string // absolute, for people
+	path string // absolute, for messages
 }
 
-// openGiven opens a directory that the user has named; links on the way to it are
-// followed. A SKILL.md stands for its directory.
+// openGiven opens a directory that the user named, and follows links in its path. A SKILL.md
+// stands for its directory.
 func openGiven(dir string) (*Tree, *Problem) {
 	at := reader{file: dir}
 	fail := func(format string, args ...any) *Problem {
@@ -40,7 +40,7 @@ func openGiven(dir string) (*Tree, *Problem) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fail("path does not exist: %s", dir)
 	case err != nil:
-		return nil, fail("cannot be read: %v", cause(err))
+		return nil, fail("cannot be read: %v", trimFileError(err))
 	case info.Mode().IsRegular() && slices.Contains(manifests, filepath.Base(dir)):
 		dir = filepath.Dir(dir)
 	case !info.IsDir():
@@ -48,11 +48,11 @@ func openGiven(dir string) (*Tree, *Problem) {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fail("cannot be read: %v", cause(err))
+		return nil, fail("cannot be read: %v", trimFileError(err))
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, fail("cannot be read: %v", cause(err))
+		return nil, fail("cannot be read: %v", trimFileError(err))
 	}
 	return &Tree{root: root, path: abs}, nil
 }
@@ -61,12 +61,12 @@ func openGiven(dir string) (*Tree, *Problem) {
 func openBelow(base, name string) (*Tree, error) {
 	outer, err := os.OpenRoot(base)
 	if err != nil {
-		return nil, notFound("cannot open %s: %w", base, cause(err))
+		return nil, notFound("cannot open %s: %w", base, trimFileError(err))
 	}
 	defer outer.Close()
 	root, err := outer.OpenRoot(name)
 	if err != nil {
-		return nil, notFound("cannot open %s: %w", filepath.Join(base, name), cause(err))
+		return nil, notFound("cannot open %s: %w", filepath.Join(base, name), trimFileError(err))
 	}
 	return &Tree{root: root, path: filepath.Join(base, name)}, nil
 }
@@ -74,16 +74,16 @@ func openBelow(base, name string) (*Tree, error) {
 // Close closes the directory.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// FS is the directory as a file system, for copying. It opens every entry,
-// also pipes and devices: look at the type first.
+// FS returns the directory as a file system, for copying. It opens every entry, including pipes
+// and devices: check the type first.
 func (t *Tree) FS() fs.FS { return t.root.FS() }
 
 func (t *Tree) name() string { return filepath.Base(t.path) }
 
-// manifests are the names of the file that makes a directory a skill, best first.
+// manifests are the names of a skill's main file, in order of preference.
 var manifests = []string{"SKILL.md", "skill.md"}
 
-// manifest reads the SKILL.md: its name and its text with Unix line ends.
+// manifest reads the SKILL.md and returns its name, and its text with Unix line ends.
 func (t *Tree) manifest() (name, text string, err error) {
 	for _, name := range manifests {
 		if _, err := t.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -103,11 +103,11 @@ func (t *Tree) manifest() (name, text string, err error) {
 }
 
 // ReadResource reads a file of the skill by its slash-separated path below the skill's
-// directory. It fails with Denied for a path that leads out, Invalid for other than a
-// regular file, Exhausted for more than MaxResource bytes.
+// directory. Denied: the path leads out of it. Invalid: the file is not a regular file.
+// Exhausted: it has more than MaxResource bytes.
 func (t *Tree) ReadResource(name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
-		return nil, sandbox.Errorf(sandbox.Denied, "%q is not a path inside the skill", cut(name, MaxDescription)).
+		return nil, sandbox.Errorf(sandbox.Denied, "%q is not a path inside the skill", cutText(name, MaxDescription)).
 			WithHint("name it relative to the skill's directory, without ..")
 	}
 	return t.read(filepath.FromSlash(name), MaxResource)
@@ -121,19 +121,19 @@ func (t *Tree) read(name string, limit int64) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, notFound("%s does not exist", name)
 	case err != nil:
-		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, trimFileError(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, trimFileError(err))
 	}
 	if !info.Mode().IsRegular() {
 		return nil, sandbox.Errorf(sandbox.Invalid, "%s is not a regular file", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, trimFileError(err))
 	}
 	if int64(len(data)) > limit {
 		return nil, sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit)
@@ -146,8 +146,8 @@ func (t *Tree) read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Resources lists the regular files of the skill but its SKILL.md, by their
-// slash-separated paths, sorted. whole says that none was left out because of a bound.
+// Resources lists the regular files of the skill except its SKILL.md, by their slash-separated
+// paths, sorted. whole reports that no bound left files out.
 func (t *Tree) Resources() (names []string, whole bool) {
 	w := walk{root: t.root, whole: true}
 	w.visit(".", 0, func(name string, e fs.DirEntry) bool {
@@ -166,14 +166,14 @@ func (t *Tree) Resources() (names []string, whole bool) {
 	return names, w.whole
 }
 
-// walk goes through a directory within the bounds. It follows no symbolic link.
+// walk visits a directory within the bounds. It follows no symbolic links.
 type walk struct {
 	root  *os.Root
 	dirs  int
-	whole bool // nothing was left out so far
+	whole bool // no file was left out so far
 }
 
-// visit calls each for what lies below dir, sorted by name; false ends the walk.
+// visit calls each for the entries below dir, sorted by name, until each returns false.
 func (w *walk) visit(dir string, depth int, each func(name string, e fs.DirEntry) bool) bool {
 	entries, ok := w.entries(dir)
 	w.whole = w.whole && ok
@@ -194,7 +194,7 @@ func (w *walk) visit(dir string, depth int, each func(name string, e fs.DirEntry
 	return true
 }
 
-// entries reads a directory. whole is false when it has more than MaxEntries or cannot be read.
+// entries reads a directory. whole is false if it has more than MaxEntries or cannot be read.
 func (w *walk) entries(dir string) (entries []fs.DirEntry, whole bool) {
 	w.dirs++
 	f, err := w.root.OpenFile(filepath.FromSlash(dir), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -212,11 +212,11 @@ func (w *walk) entries(dir string) (entries []fs.DirEntry, whole bool) {
 	return entries, whole
 }
 
-// isSkipped are directories that hold no skill and may be huge.
+// isSkipped reports whether a directory of that name contains no skills and may be huge.
 func isSkipped(name string) bool { return name == ".git" || name == "node_modules" }
 
-// cause takes the operation and path off a file error; messages name the path already.
-func cause(err error) error {
+// trimFileError removes the operation and the path from a file error; messages name the path already.
+func trimFileError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}

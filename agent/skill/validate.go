@@ -11,14 +11,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// allowedFields are the keys that a frontmatter may have, sorted.
+// allowedFields are the possible keys of a frontmatter, sorted.
 var allowedFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// Validate says all that is wrong with the skill in dir, or with the one that dir, a
-// SKILL.md, belongs to. The skill is valid, see [IsValid], when the reference validator
-// of the format finds nothing; three things are stricter: what goes past the bounds of
-// this package, a SKILL.md that is not UTF-8 or no regular file inside of dir, and keys
-// of YAML that are not text, or empty. Warnings are about what other readers may not take.
+// Validate returns all problems of the skill in dir; dir may also name its SKILL.md. The
+// skill is valid, see [IsValid], if the reference validator of the format reports no
+// errors. Validate is stricter in three cases: a file exceeds a bound of this package;
+// SKILL.md is not UTF-8, or not a regular file inside dir; a key of the YAML is empty or
+// not text. A warning means that other readers may refuse the skill.
 func Validate(dir string) []Problem {
 	tree, problem := openGiven(dir)
 	if problem != nil {
@@ -26,7 +26,7 @@ func Validate(dir string) []Problem {
 	}
 	defer tree.Close()
 	name, text, err := tree.manifest()
-	at := reader{file: shown(dir, name)}
+	at := reader{file: displayName(dir, name)}
 	if err != nil {
 		return []Problem{at.fail(0, "", "%v", err)}
 	}
@@ -38,15 +38,15 @@ func Validate(dir string) []Problem {
 	return append(problems, at.fields(doc, tree.name())...)
 }
 
-// shown is the file as the user would name it.
-func shown(dir, name string) string {
+// displayName returns the name of the file relative to the user's argument.
+func displayName(dir, name string) string {
 	if slices.Contains(manifests, filepath.Base(dir)) {
 		return dir
 	}
 	return filepath.Join(dir, name)
 }
 
-// fields applies the rules of the format; dir is the name of the directory.
+// fields checks the rules of the format; dir is the name of the directory.
 func (r reader) fields(d *document, dir string) []Problem {
 	problems := r.unexpected(d)
 	if f, ok := d.find("name"); ok {
@@ -73,7 +73,7 @@ func (r reader) unexpected(d *document) []Problem {
 	line := 0
 	for _, f := range d.fields {
 		if !slices.Contains(allowedFields, f.key) && len(names) < maxProblems {
-			names = append(names, cut(f.key, MaxName))
+			names = append(names, cutText(f.key, MaxName))
 			if line == 0 {
 				line = f.line
 			}
@@ -91,8 +91,8 @@ func (r reader) name(f field, dir string) []Problem {
 	if !isText(f.node) || trim(f.node.Value) == "" {
 		return []Problem{r.fail(f.line, f.key, "field 'name' must be a non-empty string")}
 	}
-	name := normalize(f.node.Value)
-	short := cut(name, MaxName)
+	name := normalizeName(f.node.Value)
+	short := cutText(name, MaxName)
 	var problems []Problem
 	fail := func(format string, args ...any) { problems = append(problems, r.fail(f.line, f.key, format, args...)) }
 	if n := utf8.RuneCountInString(name); n > MaxName {
@@ -136,16 +136,17 @@ func (r reader) compatibility(f field) []Problem {
 	return nil
 }
 
-// normalize brings a name into the form that is compared.
-func normalize(name string) string { return norm.NFKC.String(trim(name)) }
+// normalizeName returns the form of a name in which names are compared.
+func normalizeName(name string) string { return norm.NFKC.String(trim(name)) }
 
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// isSpace is the reference's notion, which counts four separators of ASCII.
+// isSpace reports whether r is a space for the reference validator, for which four ASCII
+// separators are spaces too.
 func isSpace(c rune) bool { return unicode.IsSpace(c) || c >= 0x1c && c <= 0x1f }
 
-// isSafeName reports whether a name that breaks the rules of the format can still be
-// shown and used as one element of a path.
+// isSafeName reports whether an invalid name is still safe to show and to use as a path
+// component.
 func isSafeName(name string) bool {
 	return name != "" && len(name) <= 255 && name[0] != '.' &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c == '/' || c == '\\' || !unicode.IsPrint(c) })

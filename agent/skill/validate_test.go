@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/skill"
 )
 
-// write makes a file with its directories.
+// write writes a file and creates its directories.
 func write(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -20,7 +20,7 @@ func write(t *testing.T, name, content string) {
 	}
 }
 
-// front is a SKILL.md with these lines in its frontmatter.
+// front returns a SKILL.md with these lines in its frontmatter.
 func front(lines ...string) string {
 	return "---\n" + strings.Join(lines, "\n") + "\n---\n# Body\n"
 }
@@ -149,7 +149,7 @@ func Test_Strict_Validation_Has_The_Verdicts_Of_The_Reference(t *testing.T) {
 	}
 }
 
-// checkErrors wants these errors in order, a part of each.
+// checkErrors checks that the errors, in order, contain these texts.
 func checkErrors(t *testing.T, problems []skill.Problem, want []string) {
 	t.Helper()
 	got := strings.Split(texts(problems, skill.Error), "\n")
@@ -218,7 +218,7 @@ func Test_Problems_Name_File_And_Line(t *testing.T) {
 	}
 }
 
-// The two that the design of assistants shows.
+// The two examples of the design of assistants.
 const (
 	exampleString = `---
 name: code-review                    # Required: must match parent directory name

@@ -26,7 +26,7 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	}
 	res, err := c.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return report, c.Wrap(err, "tell about itself")
+		return report, c.Wrap(err, "ask the engine about itself")
 	}
 	info := res.Info
 	report.Version = info.ServerVersion
@@ -67,7 +67,8 @@ func findings(info system.Info) []sandbox.Finding {
 	}
 }
 
-// secondLine reports whether commands are in a Landlock domain. The supervisor decides that where the containers are.
+// secondLine reports whether commands are in a Landlock domain. The supervisor decides that, on the kernel on which the
+// containers run.
 func secondLine(info system.Info) sandbox.Finding {
 	f := sandbox.Finding{Rule: "second line behind the guard", State: sandbox.Enforced, Detail: "Landlock: commands can make no directory entry themselves"}
 	switch {
@@ -84,7 +85,7 @@ func secondLine(info system.Info) sandbox.Finding {
 func (d *Driver) imageFinding(ctx context.Context, c *engine.Client) sandbox.Finding {
 	f := sandbox.Finding{Rule: "image " + d.options.Image, State: sandbox.Enforced}
 	if _, err := c.ImageInspect(ctx, d.options.Image); err != nil {
-		f.State, f.Detail, f.Fix = sandbox.Impossible, "it is not there", "agent-sandbox build-base"
+		f.State, f.Detail, f.Fix = sandbox.Impossible, "the engine does not have it", "agent-sandbox build-base"
 	}
 	return f
 }

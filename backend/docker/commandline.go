@@ -41,7 +41,7 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 			args = append(args, "--label", k+"="+c.Labels[k])
 		}
 	}
-	args = append(args, isolation(h)...)
+	args = append(args, isolationFlags(h)...)
 	args = append(args, "--security-opt", "seccomp="+filter)
 	for _, path := range slices.Sorted(maps.Keys(h.Tmpfs)) {
 		args = append(args, "--tmpfs", path+":"+h.Tmpfs[path])
@@ -55,8 +55,8 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 	return append(args, "--workdir", p.dir(), p.image.Name), nil
 }
 
-// isolation returns the flags that isolate a container from the host.
-func isolation(h *container.HostConfig) []string {
+// isolationFlags returns the flags that isolate a container from the host.
+func isolationFlags(h *container.HostConfig) []string {
 	args := []string{"--network", string(h.NetworkMode), "--ipc", string(h.IpcMode)}
 	for _, c := range h.CapDrop {
 		args = append(args, "--cap-drop", c)

@@ -48,8 +48,8 @@ func New(options Options) *Driver {
 // Name is "docker".
 func (d *Driver) Name() string { return "docker" }
 
-// engine connects to the engine of this process's environment, or, when host is not empty, to the one there: once to
-// each. An error is not remembered.
+// engine returns a connection to the engine at host, or, when host is empty, to the engine of this process's environment. It
+// connects to each engine once. It does not cache an error.
 func (d *Driver) engine(ctx context.Context, host string) (*engine.Client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +84,7 @@ func (d *Driver) about(ctx context.Context, c *engine.Client) (about, error) {
 	}
 	res, err := c.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return about{}, c.Wrap(err, "tell about itself")
+		return about{}, c.Wrap(err, "ask the engine about itself")
 	}
 	told := about{Info: res.Info}
 	if told.podman, err = c.Podman(ctx); err != nil {

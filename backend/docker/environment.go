@@ -28,7 +28,7 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 		name, _, _ := strings.Cut(kv, "=")
 		hosts[name] = name != "TMPDIR" // the sandbox has its own
 	}
-	set, pass := setBy(spec), passed(spec)
+	set, pass := setBy(spec), newPassFilter(spec)
 	out := func(name string) bool {
 		_, ours := set[name]
 		return hosts[name] && !ours && !pass(name)
@@ -41,8 +41,8 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	return plan, nil
 }
 
-// passed returns a function that reports whether a variable of the host has a meaning in an image or a policy passes it.
-func passed(spec sandbox.Spec) func(name string) bool {
+// newPassFilter returns a function that reports whether a variable of the host has a meaning in an image or a policy passes it.
+func newPassFilter(spec sandbox.Spec) func(name string) bool {
 	wanted := []string{"HOME", "PATH", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_*", "TZ"}
 	for _, l := range spec.Layers {
 		wanted = append(wanted, l.Policy.Env.Pass...)

@@ -27,7 +27,7 @@ func writeFile(name string, data []byte, perm fs.FileMode) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error says what went wrong
+		_ = os.Remove(f.Name()) // the caller gets the first error
 	}
 	return err
 }

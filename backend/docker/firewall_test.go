@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
-// available skips a test where no engine answers, and fails it where one is required.
+// available skips a test if no engine answers, or fails it if an engine is required.
 func available(t *testing.T, d *docker.Driver) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), d); err != nil {
@@ -25,7 +25,7 @@ func available(t *testing.T, d *docker.Driver) {
 	}
 }
 
-// gatewayAddress is the host's address on the engine's bridge.
+// gatewayAddress returns the host's address on the engine's bridge.
 func gatewayAddress(t *testing.T) string {
 	t.Helper()
 	link, err := net.InterfaceByName("docker0")
@@ -45,7 +45,7 @@ func gatewayAddress(t *testing.T) string {
 	return ""
 }
 
-// listen answers "hello" to whoever connects, and tells the port.
+// listen starts a server that sends "hello" to each client, and returns its port.
 func listen(t *testing.T, host string) int {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))

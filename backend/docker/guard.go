@@ -55,8 +55,7 @@ func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Repo
 	}, nil
 }
 
-// guarded returns the names that must not come into being, as the host has them, in the directories that the
-// container shows.
+// guarded returns the host's paths of the names that must not be created, in the directories that the container shows.
 func (p *prepared) guarded() []guard.Name {
 	return slices.DeleteFunc(planned.Rules(p.plan).Names, func(n guard.Name) bool {
 		_, shown := p.inside(string(n.Dir))
@@ -64,9 +63,8 @@ func (p *prepared) guarded() []guard.Name {
 	})
 }
 
-// inspect reports guarded names that have come into being on the host: the guard is a process inside, so this second
-// look does
-// not depend on it. A user of the host can have made them, so the sandbox goes on.
+// inspect reports guarded names that exist on the host now. It does not depend on the guard, which is a process inside. A user of
+// the host may have created them, so the sandbox continues.
 func (i *instance) inspect(h holding) {
 	if h.watch == nil {
 		return // it has not begun
@@ -76,7 +74,7 @@ func (i *instance) inspect(h holding) {
 	}
 }
 
-// inspectAfter is the time between two looks while a sandbox runs.
+// inspectAfter is the time between two inspections while a sandbox runs.
 const inspectAfter = 10 * time.Second
 
 // inspectUntil inspects the host at intervals.
@@ -95,7 +93,7 @@ func (i *instance) inspectUntil(h holding, done <-chan struct{}) {
 
 // inside returns the path inside of a path of the host; false: the container does not show it.
 func (p *prepared) inside(host string) (string, bool) {
-	for _, root := range shown(p.plan) {
+	for _, root := range listShown(p.plan) {
 		if isWithin(root, host) {
 			return p.at(host), true
 		}

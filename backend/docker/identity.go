@@ -15,8 +15,8 @@ import (
 var errLink = errors.New("a part of the path is a symbolic link")
 
 // expected returns the files that must be at the mounts of the host's paths inside. The engine follows links, as root, and
-// another sandbox may put one where the plan saw a directory; so the guest compares before the first command. A file of the
-// gateway must be where it covers one of the host, which holds a secret.
+// another sandbox may replace a directory by a link after the plan was made; so the guest compares the files before the first
+// command. A file of the gateway must be where it covers one of the host, which holds a secret.
 func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity, error) {
 	var out []session.Identity
 	add := func(source, path string) error {

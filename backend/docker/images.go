@@ -73,7 +73,7 @@ func (d *Driver) loadImage(id string, names []string) (*image.Image, bool) {
 func (d *Driver) storeImage(i *image.Image) error {
 	file := d.imageFile(i.ID)
 	if file == "" {
-		return nil // the image is read each time
+		return nil // without a cache the image is read each time
 	}
 	for name, programs := range i.Programs {
 		if programs == nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// shown returns the host's directories and files that a container shows: the workspace and the paths of the user's rules. It
+// listShown returns the host's directories and files that a container shows: the workspace and the paths of the user's rules. It
 // omits those of presets for the host's system and home directory, because an image has its own.
-func shown(plan *policy.Plan) []string {
+func listShown(plan *policy.Plan) []string {
 	var out []string
 	if plan.Workspace != "" {
 		out = append(out, plan.Workspace)
@@ -52,11 +52,11 @@ type view struct {
 	dir    bool
 }
 
-// views returns what the plan shows of the host, parents first. A path has one place inside: a workspace that stands
-// elsewhere than
-// on the host is hidden where a mount of a directory above would show it a second time, without its protections.
+// views returns what the plan shows of the host, parents first. A path appears only once inside. If the workspace has another
+// path inside than on the host, and a mount of a directory above it would show it a second time without its protections, it is
+// hidden there.
 func (p *prepared) views() ([]view, error) {
-	plan, roots := p.plan, shown(p.plan)
+	plan, roots := p.plan, listShown(p.plan)
 	found := map[string]view{}
 	for _, root := range roots {
 		if root == "/" {
@@ -153,9 +153,9 @@ func (p *prepared) files(files []proxy.File) ([]mount.Mount, error) {
 	return out, nil
 }
 
-// overlaid appends more to all and drops from all the mounts with the same targets: a file with a placeholder replaces one
+// overlayMounts appends more to all and drops from all the mounts with the same targets: a file with a placeholder replaces one
 // that the plan hides.
-func overlaid(all, more []mount.Mount) []mount.Mount {
+func overlayMounts(all, more []mount.Mount) []mount.Mount {
 	return append(slices.DeleteFunc(all, func(m mount.Mount) bool {
 		return slices.ContainsFunc(more, func(f mount.Mount) bool { return f.Target == m.Target })
 	}), more...)

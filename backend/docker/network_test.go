@@ -26,7 +26,7 @@ func Test_The_Allow_List_Is_The_Only_Way_Out(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = box.Close(t.Context()) })
-	// As a proxy's client does it, with what the image has.
+	// The script talks to the proxy with the programs that the image has.
 	connect := `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n' $1 $1 >&3; timeout 5 cat <&3`
 	ask := func(port string) string {
 		t.Helper()
@@ -48,7 +48,7 @@ func Test_The_Allow_List_Is_The_Only_Way_Out(t *testing.T) {
 	}
 }
 
-// The value comes from the host's environment, of which an image gets next to nothing.
+// The value comes from the host's environment, of which a container gets only a few variables.
 func Test_A_Secret_Of_A_Variable_Stays_Outside(t *testing.T) {
 	d, _ := driverOf(t)
 	available(t, d)

@@ -35,7 +35,7 @@ func Test_Each_Command_Of_A_Container_Has_Refusals_Of_Its_Own(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(script, "seq") {
-			continue // its refusals are more than are listed
+			continue // it has more refusals than a list of denials
 		}
 		for name := range strings.SplitSeq(script, "; ") {
 			awaitDenial(t, denials, filepath.Join(work, strings.TrimPrefix(name, "mkdir ")))
@@ -43,7 +43,7 @@ func Test_Each_Command_Of_A_Container_Has_Refusals_Of_Its_Own(t *testing.T) {
 	}
 }
 
-// awaitDenial reads denials until there is one of path.
+// awaitDenial reads denials until one is for path.
 func awaitDenial(t *testing.T, denials <-chan sandbox.Denial, path string) {
 	t.Helper()
 	limit := time.NewTimer(deadline.Scale(10 * time.Second))
@@ -60,7 +60,7 @@ func awaitDenial(t *testing.T, denials <-chan sandbox.Denial, path string) {
 	}
 }
 
-// The guard runs inside. What the host finds does not depend on it.
+// The guard runs inside. The host's inspection does not depend on it.
 func Test_The_Host_Reports_A_Protected_Name_That_Appears(t *testing.T) {
 	denials := make(chan sandbox.Denial, 1000)
 	d := docker.New(docker.Options{

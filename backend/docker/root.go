@@ -20,7 +20,7 @@ func nextImage(id string) string { return nextImages + ":" + id }
 // State was removed, even if it was moved before.
 const rootFile = "root"
 
-// claim records that a State is about to get an image of its own, and in which engine.
+// claim records in a State that it is about to get an image of its own, and in which engine.
 func (d *Driver) claim(s state) error {
 	if err := os.MkdirAll(d.dir("roots"), 0o700); err != nil {
 		return err

@@ -124,7 +124,7 @@ func (b *runtimeDir) inside(name string) string {
 	return filepath.Join(b.dir, strings.TrimPrefix(name, layout.Root))
 }
 
-// linkPrivate tells the guest which directories end with the sandbox; see package layout.
+// linkPrivate lists for the guest the directories that end with the sandbox; see package layout.
 func (b *runtimeDir) linkPrivate(dirs []string) error {
 	if err := os.MkdirAll(b.inside(layout.PrivateDir), 0o755); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// inside runs a script in a sandbox of a spec, and returns what it says.
+// inside runs a script in a sandbox of a spec, and returns its output.
 func inside(t *testing.T, spec sandbox.Spec, script string) string {
 	t.Helper()
 	d, _ := driverOf(t)

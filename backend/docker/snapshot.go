@@ -126,7 +126,8 @@ func (p *prepared) untag(ctx context.Context, reference string) error {
 	}
 	err := remove()
 	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {
-		// Another request removed it, or one that it was made from, at that moment: the second attempt finds it gone.
+		// At that moment another request removed the image, or one that it was made from: the second attempt finds that it no longer
+		// exists.
 		err = remove()
 	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {

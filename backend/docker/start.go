@@ -85,7 +85,7 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 		return h, err
 	}
 	defer func() { d.Close() }()
-	options.HostConfig.Mounts = append(overlaid(options.HostConfig.Mounts, files), socketMounts(d)...)
+	options.HostConfig.Mounts = append(overlayMounts(options.HostConfig.Mounts, files), socketMounts(d)...)
 	if h.container, err = i.container(ctx, options); err != nil {
 		return h, err
 	}

@@ -69,7 +69,7 @@ func labelsOf(t *testing.T) map[string]string {
 	return labels
 }
 
-// Y20: what a crash has left has an owner in its labels, and goes with the next sweep.
+// Y20: objects that a crash has left have an owner in their labels, and the next sweep removes them.
 func Test_A_Sweep_Removes_Only_Orphaned_Containers_Of_This_User(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	labels := labelsOf(t)
@@ -123,7 +123,7 @@ func Test_A_Sweep_Removes_Only_Orphaned_Containers_Of_This_User(t *testing.T) {
 	}
 }
 
-// A fork that was given up: the engine made its image all the same, when the claim was gone already.
+// A canceled fork: the engine created its image after the claim had been removed.
 func Test_A_Sweep_Removes_Unclaimed_Images_Of_Forks(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	labels := labelsOf(t)
@@ -133,7 +133,7 @@ func Test_A_Sweep_Removes_Unclaimed_Images_Of_Forks(t *testing.T) {
 	if err := os.MkdirAll(roots, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var above []string // what a claim lies in
+	var above []string // device and inode of each directory down to that of the claims
 	for dir := roots; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil {

@@ -51,7 +51,7 @@ func newControlledBed(t *testing.T) bed {
 	return b.with(func(o *kube.Options) { o.Agents = kube.AgentsAlways })
 }
 
-// with is the bed with other options.
+// with returns the bed with other options.
 func (b bed) with(change func(*kube.Options)) bed {
 	change(&b.options)
 	b.driver = kube.New(b.options)
@@ -65,7 +65,7 @@ func (b bed) objects(t *testing.T) []string {
 	return strings.Fields(kubectl(t, "", "get", "sandboxes,sandboxclaims", "-n", b.namespace, "-o", "name"))
 }
 
-// leavesNothing fails when there is something left.
+// leavesNothing fails the test when objects are left.
 func (b bed) leavesNothing(t *testing.T) {
 	t.Helper()
 	if left := b.objects(t); len(left) > 0 {
@@ -73,7 +73,7 @@ func (b bed) leavesNothing(t *testing.T) {
 	}
 }
 
-// refuses has a sandbox of spec refused, with nothing left.
+// refuses checks that the driver refuses a sandbox of spec, and that no objects are left.
 func (b bed) refuses(t *testing.T, spec sandbox.Spec) error {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), b.driver, spec)
@@ -155,7 +155,7 @@ func Test_The_Error_Says_Why_A_Cluster_Sandbox_Does_Not_Start(t *testing.T) {
 const podRights = `[{"apiGroups":[""],"resources":["pods"],"verbs":["create","get","list","watch","delete"]},
 	{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create","get"]}]`
 
-// controllerPID is the process of the controller, which the test may stop for a while.
+// controllerPID returns the PID of the controller, which the test may stop for a while.
 func controllerPID(t *testing.T) int {
 	t.Helper()
 	pid, err := strconv.Atoi(os.Getenv("AGENTS_PID"))
@@ -203,7 +203,7 @@ func Test_Without_The_Right_To_Sandboxes_The_Driver_Creates_Pods(t *testing.T) {
 	}
 }
 
-// without is the bed on a cluster that has no group of an API.
+// without returns the bed on a cluster that lacks an API group.
 func (b bed) without(t *testing.T, group string) bed {
 	t.Helper()
 	to := strings.TrimPrefix(b.server(t), "https://")
@@ -231,7 +231,7 @@ func Test_Without_Sandboxes_In_The_Cluster_The_Driver_Creates_Pods(t *testing.T)
 	}
 }
 
-// orphan makes a Sandbox whose maker is cut off, and which has ended long ago.
+// orphan creates a Sandbox that has ended long ago, and cuts off its creator.
 func (b bed) orphan(t *testing.T) {
 	t.Helper()
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))

@@ -80,7 +80,7 @@ func checkPodSecurity(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 // checkRuntime reports whether pods run in user namespaces of their node.
 func (d *Driver) checkRuntime(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	handler, err := c.FindRuntimeHandler(ctx, d.options.RuntimeClass)
-	f := sandbox.Finding{Rule: "user namespaces", State: sandbox.Enforced, Detail: "the root of a pod is nobody on its node"}
+	f := sandbox.Finding{Rule: "user namespaces", State: sandbox.Enforced, Detail: "the root of a pod is an unprivileged user of its node"}
 	if err != nil || !cluster.AllHaveUserNamespaces(c.ListNodes(ctx), handler) {
 		f.State, f.Detail = sandbox.Impossible, "not all nodes are known to have them; pods run as a plain user of the node"
 		f.Fix = "use nodes with containerd 2 and Linux 6.3, and allow get and list of nodes"

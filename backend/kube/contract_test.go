@@ -30,7 +30,7 @@ type bed struct {
 // newBed creates a namespace that accepts restricted pods only. Without a cluster the test skips, or fails if one is required.
 func newBed(t *testing.T) bed {
 	t.Helper()
-	if os.Getenv("KUBECONFIG") == "" { // no cluster is used by mistake because a home directory has a kubeconfig
+	if os.Getenv("KUBECONFIG") == "" { // a kubeconfig in a home directory does not count, so that no cluster is used by mistake
 		lacking(t, errors.New("KUBECONFIG names no cluster"))
 	}
 	options := kube.Options{Env: os.Environ(), DataDir: filepath.Join(t.TempDir(), "data"), Image: testImage, Agents: kube.AgentsNever}
@@ -59,7 +59,7 @@ func lackingPart(t *testing.T, part string, err error) {
 	t.Skipf("not available: %v", err)
 }
 
-// kubectl runs on the test's cluster, with input, and returns what it printed.
+// kubectl runs kubectl on the test's cluster, with input, and returns its output.
 func kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "kubectl", args...)
@@ -97,7 +97,7 @@ type harness struct {
 	bed bed
 }
 
-// Dir returns a directory of a user whose UID pods may have.
+// Dir returns a directory whose owner has a UID that pods may have.
 func (h harness) Dir() (string, func() error, error) {
 	dir, remove, err := h.Local.Dir()
 	if err == nil && os.Geteuid() == 0 {
@@ -121,7 +121,7 @@ func (h harness) Residue(ctx context.Context) ([]string, error) {
 	return append(lines, pods...), err
 }
 
-// Internet makes an Internet socket.
+// Internet returns a program that makes an Internet socket.
 func (h harness) Internet() []string {
 	return []string{"perl", "-MSocket", "-e", internet + `internet(PF_INET, SOCK_STREAM) or internet(PF_INET6, SOCK_DGRAM) or exit 1`}
 }

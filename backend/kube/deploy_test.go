@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// manifests are those of deploy/ for the bed's namespace, with an image in the place of theirs.
+// manifests returns the manifests of deploy/ for the bed's namespace, with another image.
 func (b bed) manifests(t *testing.T, image string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func programImage(t *testing.T) string {
 	return name
 }
 
-// serverCertificates are those that the API server shows: its cluster has no authority that pods know.
+// serverCertificates returns the certificates that the API server presents: pods know no authority of its cluster.
 func serverCertificates(t *testing.T, address string) string {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // what it shows is what we look for
@@ -116,7 +116,7 @@ func serverCertificates(t *testing.T, address string) string {
 // podTime bounds the time that a test's pod may take.
 const podTime = 10 * time.Minute
 
-// inCluster runs our program in a pod of a service account of the namespace, and returns what it printed. The testbed's
+// inCluster runs agent-sandbox in a pod with a service account of the namespace, and returns its output. The testbed's
 // API server is on the node's own loopback.
 func (b bed) inCluster(t *testing.T, image, name string, args ...string) string {
 	t.Helper()
@@ -171,7 +171,7 @@ func Test_A_Pod_Makes_Sandboxes_As_Its_Service_Account(t *testing.T) {
 	b.reaps(t)
 }
 
-// reaps has the CronJob run once. On the testbed it, too, finds the API server on the node's own loopback.
+// reaps runs the CronJob once. On the testbed it also reaches the API server on the node's own loopback.
 func (b bed) reaps(t *testing.T) {
 	t.Helper()
 	patch := `{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"hostNetwork":true,"volumes":[{"name":"ca","configMap":{"name":"ca"}}],

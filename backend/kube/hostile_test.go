@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Commands made a tree whose links lead out of the destination.
+// Commands made a tree with links out of the destination.
 func Test_Files_From_A_Pod_Stay_Below_Their_Destination(t *testing.T) {
 	t.Parallel()
 	_, d := newPersistentBed(t)

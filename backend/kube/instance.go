@@ -27,14 +27,14 @@ import (
 type instance struct {
 	*prepared
 
-	pod      *corev1.Pod  // as it was created
+	pod      *corev1.Pod  // the pod as it was created
 	owner    *cluster.Ref // the object for which a controller created the pod; nil: this driver created it
 	session  *session.Connection
 	imageEnv []string
 	running  atomic.Int64
 
 	mu     sync.Mutex
-	stream *cluster.Stream // carries the session now; nil: there has been none yet
+	stream *cluster.Stream // the stream that carries the session now; nil: there has been none yet
 	closed bool
 }
 
@@ -282,7 +282,7 @@ func (i *instance) explainEnd(ctx context.Context, err error) error {
 
 // explainStart returns why the guest of a started pod does not answer: its first process has ended, or err.
 func (i *instance) explainStart(ctx context.Context, err error) error {
-	if sandbox.CodeOf(err) == sandbox.Denied { // the API server did not let it be asked
+	if sandbox.CodeOf(err) == sandbox.Denied { // the API server did not answer the question
 		return err
 	}
 	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// disk makes a claim of that name on a directory of the node, of a kind of volume that belongs to root until a pod asks for
-// it to be its own.
+// disk creates a claim of that name on a directory of the node. The directory belongs to root until a pod asks for its own group
+// on the volume.
 func (b bed) disk(t *testing.T, claim string) {
 	t.Helper()
 	volume, dir := b.namespace+"-"+claim, t.TempDir()
@@ -44,7 +44,7 @@ func Test_A_Claim_That_Belongs_To_Root_Can_Be_Written_To(t *testing.T) {
 	}
 }
 
-// ends has a command run until its pod is ended from outside.
+// ends runs a command until the cluster ends its pod.
 func (b bed) ends(t *testing.T, spec sandbox.Spec, script string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(3*time.Minute))
@@ -83,7 +83,7 @@ func Test_A_Pod_Ends_At_Its_Deadline_And_Says_So(t *testing.T) {
 	}
 }
 
-// fences are the policies of a namespace, each with the label it selects, the traffic it denies, and what it goes with.
+// fences returns the policies of a namespace, each with the label that it selects, the traffic that it denies, and its owner.
 func (b bed) fences(t *testing.T) []string {
 	t.Helper()
 	out := kubectl(t, "", "get", "networkpolicies", "-n", b.namespace, "-o",
@@ -115,7 +115,7 @@ func Test_A_NetworkPolicy_Comes_And_Goes_With_Its_Pod(t *testing.T) {
 	}
 }
 
-// least are the rules of a Role with the rights that nothing runs without.
+// least are the rules of a Role with only the rights without which no sandbox runs.
 const least = `[{"apiGroups":[""],"resources":["pods"],"verbs":["create","get","list","watch","delete"]},
 	{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create","get"]}]`
 
@@ -150,7 +150,7 @@ func Test_Without_The_Right_To_NetworkPolicies_Pods_Have_None(t *testing.T) {
 	}
 }
 
-// finding is the line of a report about a rule.
+// finding returns the line of a report about a rule.
 func finding(t *testing.T, r sandbox.Report, rule string) sandbox.Finding {
 	t.Helper()
 	for _, f := range r.Findings {
@@ -175,8 +175,8 @@ func forward(t *testing.T, rule ...string) {
 	t.Cleanup(func() { filter("-D") })
 }
 
-// network does what the policies of the namespace say, in place of a plugin: packets between pods of one node pass the
-// node's packet filter, which is this host's.
+// network enforces the policies of the namespace, in place of a plugin: packets between pods of one node pass the node's packet
+// filter, which is this host's.
 func (b bed) network(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "kubectl", "get", "networkpolicies", "-n", b.namespace, "--watch", "-o",
@@ -248,7 +248,7 @@ func Test_The_Doctor_Tries_Whether_The_Network_Enforces_Policies(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
-	forward(t, "-i", "cni0", "-o", "cni0", "-j", "ACCEPT") // an engine on the same host may have shut them all
+	forward(t, "-i", "cni0", "-o", "cni0", "-j", "ACCEPT") // an engine on the same host may drop all of these packets
 	t.Run("a bridge does not", func(t *testing.T) {
 		if f := try(t); f.State != sandbox.Impossible || !strings.Contains(f.Detail, "was reached, and ") {
 			t.Errorf("%+v", f)
@@ -262,7 +262,7 @@ func Test_The_Doctor_Tries_Whether_The_Network_Enforces_Policies(t *testing.T) {
 	})
 }
 
-// runtimeClass makes one for a handler of the node's runtime, and is the bed that has its pods run by it.
+// runtimeClass creates a runtime class for a handler of the node's runtime, and returns a bed whose pods use it.
 func (b bed) runtimeClass(t *testing.T, handler string) bed {
 	t.Helper()
 	name := b.namespace + "-" + handler

@@ -16,8 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// modern is the bed behind a proxy that tells of a node with containerd 2.1, and passes the text of pods that are created on to
-// create, which may change it.
+// modern returns the bed behind a proxy that reports a node with containerd 2.1. The proxy calls create with the text of each pod
+// that is created; create may change it.
 func (b bed) modern(t *testing.T, create func(body []byte) (changed []byte)) bed {
 	t.Helper()
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{
@@ -56,7 +56,7 @@ func Test_The_API_Accepts_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) 
 	b := newBed(t)
 	var sent []byte
 	b = b.modern(t, func(body []byte) []byte { sent = bytes.Clone(body); return body })
-	report, err := b.driver.Check(t.Context()) // which has the API take a pod without making it
+	report, err := b.driver.Check(t.Context()) // with which the API checks a pod without creating it
 	if err != nil || !report.OK() {
 		t.Fatalf("%+v, %v", report, err)
 	}

@@ -67,7 +67,7 @@ func prints(t *testing.T, box *sandbox.Sandbox, script, want string) {
 	}
 }
 
-// left returns our objects in the namespace.
+// left returns the objects of sandboxes in the namespace.
 func (b bed) left(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(kubectl(t, "", "get", "pods,pvc", "-n", b.namespace, "-l", "app.kubernetes.io/managed-by=agent-sandbox", "-o", "name"))

@@ -17,15 +17,15 @@ import (
 
 // hostCases are the cases that need a workspace which this host shares with the pod.
 var hostCases = []string{
-	"the wall-clock limit kills the whole process tree", // another sandbox watches it
+	"the wall-clock limit kills the whole process tree", // another sandbox watches the workspace
 	"cancel kills the whole process tree",
 	"close kills what a command left running",
 	"two sandboxes over one directory see each other's files",
-	"a read-only path can be read and not be changed", // a copy has none
+	"a read-only path can be read and not be changed", // a copy has no read-only parts
 	"a writable path below a read-only one can be changed",
 	"an excluded path cannot be read or listed",              // it is not copied at all
 	"a command sees no variable of the host",                 // but those that let git work in a copy
-	"stat describes a file, a directory and a symbolic link", // directories of a claim have the bit that hands on its group
+	"stat describes a file, a directory and a symbolic link", // directories of a claim have the set-group-ID bit
 }
 
 // persistentHarness creates persistent sandboxes.
@@ -53,12 +53,12 @@ func (h persistentHarness) Residue(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	lines, err := h.Local.Residue(ctx)
-	// This host is the node, too, whose kubelet takes its time to clean up.
+	// This host is also the node, whose kubelet cleans up some time later.
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "mount ") })
 	return append(lines, strings.Fields(string(out))...), err
 }
 
-// Internet is harness's.
+// Internet is that of harness.
 func (h persistentHarness) Internet() []string { return harness{}.Internet() }
 
 func Test_A_Persistent_Pod_Keeps_The_Contract(t *testing.T) {

@@ -163,7 +163,7 @@ func (i *instance) destroy(ctx context.Context) error {
 	i.mu.Unlock()
 	ending, cancel := context.WithTimeout(ctx, cluster.EndTime)
 	defer cancel()
-	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // it answers by ending, and the pod is deleted anyway
+	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // its answer is its end, and the pod is deleted anyway
 	return i.remove(ctx)
 }
 

@@ -84,13 +84,13 @@ func (b bed) killed(t *testing.T, after time.Duration, workspace, operation, nam
 	return out.String()
 }
 
-// files is the number of files of a workspace in these tests.
+// files is the number of files in the workspace of these tests.
 const files = 200
 
 // sameFiles prints the content of all files, which is the same, and their number.
 const sameFiles = `cat f* | sort -u | tr '\n' ' '; ls | wc -l`
 
-// A killed operation leaves the state before or after it, and nothing that stays.
+// A killed operation leaves the state before or after it, and no other objects for long.
 func Test_A_Killed_Operation_Leaves_All_Or_Nothing(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
@@ -151,8 +151,8 @@ func Test_Opening_Ends_With_The_Pod_That_A_Killed_Process_Has_Started(t *testing
 	}
 }
 
-// running starts a sandbox unless it runs, and opens it. What was killed may have told its guest to end: then the cluster
-// calls the pod running for another moment, and the sandbox is started once it has ended.
+// running starts a sandbox unless it runs, and opens it. The killed process may have asked the guest to end. The cluster then
+// reports the pod as running for another moment, and running starts the sandbox once the pod has ended.
 func running(t *testing.T, d *kube.PersistentDriver, name string) *sandbox.Sandbox {
 	t.Helper()
 	ctx := t.Context()
@@ -175,7 +175,7 @@ func running(t *testing.T, d *kube.PersistentDriver, name string) *sandbox.Sandb
 	return opened(t, d, name)
 }
 
-// fresh starts the victim with files that differ from its snapshot.
+// fresh starts the victim's sandbox with files that differ from its snapshot.
 func (b bed) fresh(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
 	box := running(t, d, "victim")

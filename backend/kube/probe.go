@@ -94,7 +94,7 @@ func (i *instance) runScript(ctx context.Context, script, address string) (strin
 	return out.String(), err
 }
 
-// isSuccessful reports whether a script with an address exits with 0.
+// isSuccessful runs a script with an address and reports whether it exits with 0.
 func (i *instance) isSuccessful(ctx context.Context, script, address string) (bool, error) {
 	p, err := i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", script, "sh", address}}, sandbox.Stdio{})
 	if err != nil {

@@ -34,7 +34,7 @@ func counted(lines int) string {
 	return b.String()
 }
 
-// watched stores what is written, and reports when each of the lines has arrived.
+// watched stores the output, and reports the arrival of each of the lines.
 type watched struct {
 	bytes.Buffer
 
@@ -51,7 +51,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// through runs counting in a new sandbox, calls disturb when each of the lines has arrived, and compares the output.
+// through runs counting in a new sandbox, calls disturb after each of the lines, and compares the output.
 func through(t *testing.T, d *kube.Driver, count int, lines []string, disturb func(s *sandbox.Sandbox)) {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), d, sandbox.Spec{})
@@ -136,7 +136,7 @@ func Test_A_Large_Output_Is_Complete_After_Interruptions(t *testing.T) {
 	}
 }
 
-// interrupting stores what is written, and cuts the connections after each so many bytes.
+// interrupting stores the output, and cuts the connections each time that a number of bytes has arrived.
 type interrupting struct {
 	bytes.Buffer
 

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// wants checks the code of an error, and that its text and hint, one line each, have a part.
+// wants checks the code of an error, and that its text and hint, one line each, contain the parts.
 func wants(t *testing.T, err error, code sandbox.Code, parts ...string) {
 	t.Helper()
 	if sandbox.CodeOf(err) != code {
@@ -30,7 +30,7 @@ func wants(t *testing.T, err error, code sandbox.Code, parts ...string) {
 	}
 }
 
-// fails has a sandbox of spec refused.
+// fails returns the error with which the driver refuses a sandbox of spec.
 func (b bed) fails(t *testing.T, spec sandbox.Spec) error {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), b.driver, spec)
@@ -84,7 +84,7 @@ func Test_The_Error_Says_Why_A_Pod_Does_Not_Start(t *testing.T) {
 	})
 }
 
-// quota gives the test's namespace a quota called small, which holds from when its controller has seen it.
+// quota gives the test's namespace a quota called small, and waits until its controller enforces it.
 func (b bed) quota(t *testing.T, what, most string) {
 	t.Helper()
 	kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard="+what+"="+most)
@@ -93,7 +93,7 @@ func (b bed) quota(t *testing.T, what, most string) {
 	kubectl(t, "", "wait", "quota/small", "-n", b.namespace, "--for=jsonpath="+path+"="+most, "--timeout=60s")
 }
 
-// configured is the test's bed with a changed copy of its kubeconfig.
+// configured returns the test's bed with a changed copy of its kubeconfig.
 func (b bed) configured(t *testing.T, change func(string) string) bed {
 	t.Helper()
 	data, err := os.ReadFile(os.Getenv("KUBECONFIG"))
@@ -109,7 +109,7 @@ func (b bed) configured(t *testing.T, change func(string) string) bed {
 	return b
 }
 
-// as is the bed with the credentials of a service account that may do what the rules of a Role say.
+// as returns the bed with the credentials of a service account that has the rights of a Role with these rules.
 func (b bed) as(t *testing.T, name, rules string) bed {
 	t.Helper()
 	kubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"List","items":[
@@ -121,7 +121,7 @@ func (b bed) as(t *testing.T, name, rules string) bed {
 	return b.acting(t, name)
 }
 
-// acting is the bed with the credentials of a service account.
+// acting returns the bed with the credentials of a service account.
 func (b bed) acting(t *testing.T, name string) bed {
 	t.Helper()
 	answer := kubectl(t, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`,
@@ -231,7 +231,7 @@ func Test_The_Doctor_Prints_The_Missing_Role(t *testing.T) {
 	}
 }
 
-// missingRoles are those that doctor prints, by their names.
+// missingRoles returns the Roles that doctor prints, by their names.
 func (b bed) missingRoles(t *testing.T) map[string]string {
 	t.Helper()
 	report, err := b.driver.Check(t.Context())

@@ -48,11 +48,11 @@ func optionalRights() []right {
 	return []right{
 		{
 			Group: "networking.k8s.io", Resource: "networkpolicies", Verbs: []string{"create"},
-			Without: "no NetworkPolicy is made: without a network seccomp holds commands, and who may connect to a pod is the cluster's choice",
+			Without: "no NetworkPolicy is created: without a network seccomp confines commands, and the cluster decides who may connect to a pod",
 		},
-		{Resource: "events", Verbs: []string{"list", "watch"}, Without: "only its conditions tell why a pod does not start"},
+		{Resource: "events", Verbs: []string{"list", "watch"}, Without: "the reason why a pod does not start is known only from its conditions"},
 		{Resource: "persistentvolumeclaims", Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "no persistent sandboxes"},
-		{Resource: "pods", Verbs: []string{"patch"}, Without: "pods that were prepared have no names"},
+		{Resource: "pods", Verbs: []string{"patch"}, Without: "prepared pods do not show the names of their sandboxes"},
 		{Resource: "pods", Subresource: "log", Verbs: []string{"get"}, Without: "a guest that does not start cannot say why"},
 		{Resource: "namespaces", Verbs: []string{"get"}, Without: "whether the namespace accepts less isolated pods is not known"},
 	}
@@ -66,7 +66,7 @@ func (d *Driver) agentRights(ctx context.Context, c *cluster.Cluster) []right {
 	}
 	all := []string{"create", "get", "list", "watch", "delete"}
 	if d.options.WarmPool == "" {
-		return []right{{Group: found.Sandboxes.Group, Resource: found.Sandboxes.Resource, Verbs: all, Without: "pods are made, and no Sandboxes"}}
+		return []right{{Group: found.Sandboxes.Group, Resource: found.Sandboxes.Resource, Verbs: all, Without: "agent-sandbox creates pods, not Sandboxes"}}
 	}
 	return []right{
 		{Group: found.Sandboxes.Group, Resource: found.Sandboxes.Resource, Verbs: []string{"get", "list", "watch"}, Without: "no pod of a warm pool is found"},

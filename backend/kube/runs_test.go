@@ -74,7 +74,7 @@ func Test_A_Workspace_Is_Copied_Without_Hidden_Files(t *testing.T) {
 	}
 }
 
-// internet is a Perl function that tells whether a socket of a family and a type can be made, and is one of that family:
+// internet is a Perl function that returns whether a socket of a family and a type can be made, and is one of that family:
 // without a network, a program that asks for a TCP socket gets a Unix one (SO_DOMAIN in socket(7)).
 const internet = `sub internet { my ($f, $k) = @_; my $s; socket($s, $f, $k, 0) && unpack("i", getsockopt($s, SOL_SOCKET, 39)) == $f } `
 
@@ -94,14 +94,15 @@ func Test_Only_A_Pod_With_A_Network_Has_Internet_Sockets(t *testing.T) {
 func Test_A_Command_Cannot_Reach_The_Supervisor(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	// The first process and the supervisor are of the same user: neither their memory nor their descriptors may be open.
+	// The first process and the supervisor have the same user as commands: commands must not reach their memory or their
+	// descriptors.
 	script := `n=0; for p in $(ls /proc | grep '^[0-9]*$'); do grep -qsa '^/run/agent-sandbox/' /proc/$p/cmdline || continue
 		n=$((n+1)); (exec 3<>/proc/$p/mem) 2>/dev/null && echo "$p mem"; ls /proc/$p/fd 2>/dev/null | sed "s/^/$p fd /"; done
 		test $n -ge 3 && echo looked; kill -TERM 1; kill -KILL 1; ls -A /tmp`
 	if out := string(b.run(t, sandbox.Spec{}, "sh", "-c", script).Stdout); out != "looked\n" {
 		t.Errorf("%q", out)
 	}
-	// Nor may they join it in a client's place.
+	// Nor may they open a session with the supervisor as a client does.
 	join := `/run/agent-sandbox/agent-sandbox join $(stat -c %s /run/agent-sandbox/agent-sandbox) $(sha256sum </run/agent-sandbox/agent-sandbox | cut -d' ' -f1) <<<x | cat -v; echo heard`
 	if out := string(b.run(t, sandbox.Spec{}, "bash", "-c", join).Stdout); out != "heard\n" {
 		t.Errorf("a command that joins the supervisor hears %q", out)

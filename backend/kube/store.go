@@ -92,7 +92,7 @@ func (d *PersistentDriver) endStorePod(ctx context.Context, c *cluster.Cluster, 
 	i := &instance{prepared: p, pod: pod}
 	if _, running := cluster.StateOf(pod); !running {
 		if err := c.AwaitRunning(ctx, pod); err != nil && ctx.Err() == nil {
-			_ = c.DeletePod(ctx, pod.Name, pod.UID) // its creator fails, too
+			_ = c.DeletePod(ctx, pod.Name, pod.UID) // the creator of the pod gets the error, too
 			return
 		}
 	}

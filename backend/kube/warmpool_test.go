@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pool applies the changed template for spec as a pool of so many pods, and returns a bed that takes its sandboxes from it.
+// pool applies the changed template for spec as a pool with a number of pods, and returns a bed that takes its sandboxes from it.
 func (b bed) pool(t *testing.T, name, count string, spec sandbox.Spec, change func(string) string) bed {
 	t.Helper()
 	b = b.with(func(o *kube.Options) { o.Agents, o.WarmPool = "", name })
@@ -36,7 +36,7 @@ func (b bed) podIDs(t *testing.T) []string {
 	return strings.Fields(kubectl(t, "", "get", "pods", "-n", b.namespace, "-o", `jsonpath={range .items[*]}{.metadata.name}/{.metadata.uid}{"\n"}{end}`))
 }
 
-// takes creates a sandbox, runs a first command in it, and returns how long that took.
+// takes creates a sandbox, runs a first command in it, and returns the time that this took.
 func (b bed) takes(t *testing.T, spec sandbox.Spec, script string) (s *sandbox.Sandbox, out string, took time.Duration) {
 	t.Helper()
 	begin := time.Now()

@@ -181,7 +181,7 @@ func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
 	case len(plan.Sockets) > 0:
 		return none, unsupported(fmt.Sprintf("filesystem.sockets: %s cannot be reached from memory", plan.Sockets[0]), other)
 	case len(plan.Publish) > 0:
-		return none, unsupported("network.publish: nothing listens in memory", other)
+		return none, unsupported("network.publish: commands in memory cannot listen on ports", other)
 	}
 	for name, source := range plan.Limits.Required {
 		if name == "cpu" || name == "tmp" {

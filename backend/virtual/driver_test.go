@@ -130,7 +130,7 @@ func Test_Apply_Skips_A_File_That_Changed_On_The_Host(t *testing.T) {
 	}
 }
 
-func Test_Discard_Forgets(t *testing.T) {
+func Test_Discard_Drops_All_Changes(t *testing.T) {
 	t.Parallel()
 	dir := project(t)
 	s := box(t, virtual.New(virtual.Options{}), dir, sandbox.Policy{})

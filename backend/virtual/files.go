@@ -74,22 +74,22 @@ func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.R
 	part := path.Join(path.Dir(name), "."+path.Base(name)[:min(len(path.Base(name)), 100)]+"."+f.i.id)
 	w, err := tree.OpenFile(ctx, cred, part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {
-		return aboutFile(name, err)
+		return setErrorPath(name, err)
 	}
 	_, err = io.Copy(w, r)
 	err = errors.Join(err, w.Close())
 	if err == nil {
 		err = tree.Rename(cred, part, name)
 	}
-	err = aboutFile(name, err)
+	err = setErrorPath(name, err)
 	if err != nil {
 		_ = tree.Unlink(cred, part) // It may not exist, and the first error counts.
 	}
 	return f.commit(err)
 }
 
-// aboutFile names the file that was asked for in an error of the tree, which names a temporary one.
-func aboutFile(name string, err error) error {
+// setErrorPath names the file that was asked for in an error of the tree, which names a temporary one.
+func setErrorPath(name string, err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return &fs.PathError{Op: "create", Path: name, Err: errno}
 	}

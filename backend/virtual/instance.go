@@ -27,7 +27,7 @@ type instance struct {
 	tree     *tree
 	user     system.User
 	limits   shell.Limits
-	programs []shell.Command // in addition to those of every machine
+	programs []shell.Command // programs in addition to those of every machine
 	created  time.Time
 
 	saved *savedFiles  // nil: the files end with the sandbox
@@ -39,7 +39,7 @@ type instance struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[*process]struct{}     // with those that have left something behind
+	running map[*process]struct{}     // running commands, and those that have left background processes
 	taken   map[string]memorySnapshot // by name; only when saved is nil
 }
 

@@ -25,8 +25,8 @@ type networkOptions struct {
 	Resolver *net.Resolver        // nil: the host's
 }
 
-// network is the way out of one sandbox. Its programs are the only ones that know of it: connections to
-// the allow-list's proxy are made in memory, so nothing listens on the host. A nil network is none.
+// network is the access of one sandbox to the network, which only the programs of commands use. Connections to the allow-list's
+// proxy are made in memory, so nothing listens on the host. A nil network is valid and gives no access.
 type network struct {
 	gateway *proxy.Gateway // nil: neither an allow-list nor secrets
 	plan    *policy.Plan
@@ -40,8 +40,8 @@ type network struct {
 // bundlePath is the path at which the gateway would store the trusted authorities. No process reads it.
 const bundlePath = "/run/agent-sandbox/authorities.pem"
 
-// openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host
-// that fetch secrets. The caller closes it.
+// openNetwork opens the network that a plan asks for; nil for none. It may run programs of the host that fetch secrets. The
+// caller closes it.
 func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*network, error) {
 	if plan.Network.Mode != sandbox.NetworkHost && !proxy.IsNeeded(plan) {
 		return nil, nil //nolint:nilnil // A nil network is one.
@@ -65,20 +65,20 @@ func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*net
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
 	n.served.Go(func() {
-		// It ends with an error only when the listener does, which is ours.
+		// Serve returns an error only when the listener ends, which close causes.
 		_ = n.gateway.Serve(life, n.listen)
 	})
 	return n, nil
 }
 
-// trust finds out whom programs inside trust where TLS is inspected.
+// trust loads the authorities that programs inside trust if TLS is inspected.
 func (n *network) trust() {
 	for _, f := range n.gateway.Files {
 		if f.Path == bundlePath {
 			n.roots = sync.OnceValues(func() (*x509.CertPool, error) {
 				pool := x509.NewCertPool()
 				if !pool.AppendCertsFromPEM(f.Data) {
-					return nil, errors.New("there is no authority to trust")
+					return nil, errors.New("the gateway's file contains no certificate")
 				}
 				return pool, nil
 			})
@@ -86,7 +86,7 @@ func (n *network) trust() {
 	}
 }
 
-// commands are the programs that reach the network; none where the policy lets nothing out.
+// commands returns the programs that reach the network; none if the policy allows no connection.
 func (n *network) commands() []shell.Command {
 	if n == nil {
 		return nil
@@ -103,19 +103,19 @@ func (n *network) commands() []shell.Command {
 	return []shell.Command{curl.Command(way), curl.Wget(way)}
 }
 
-// dialHost is for the open network, which refuses nothing.
+// dialHost connects without a proxy, for the host's network, which refuses nothing.
 func dialHost(ctx context.Context, host string, port uint16) (net.Conn, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
 }
 
-// dial connects to the proxy, whichever server is meant.
+// dial connects to the proxy, whatever the address is.
 func (n *network) dial(ctx context.Context, _ string, _ uint16) (net.Conn, error) {
 	return n.listen.Dial(ctx)
 }
 
-// environ is the environment of commands: env with placeholders for secrets, and without what holds a
-// secret's value. What leads other programs to a proxy is left out: there are none here.
+// environ returns the environment of commands: env with placeholders for secrets, and without variables that hold a secret's
+// value. It lacks the variables that configure a proxy: the programs in memory connect to it directly.
 func (n *network) environ(env []string) []string {
 	if n == nil || n.gateway == nil {
 		return env
@@ -138,21 +138,21 @@ func (n *network) environ(env []string) []string {
 	return out
 }
 
-// files replace files that hold secrets.
+// files returns replacements for files that hold secrets.
 func (n *network) files() []proxy.File {
 	if n == nil || n.gateway == nil {
 		return nil
 	}
 	var out []proxy.File
 	for _, f := range n.gateway.Files {
-		if path.Dir(f.Path) != path.Dir(bundlePath) { // that and the same for Java
+		if path.Dir(f.Path) != path.Dir(bundlePath) { // the file of authorities, and the same for Java
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// dropped are variables that the environment does not have because they hold a secret.
+// dropped returns the variables that the environment lacks because they hold a secret.
 func (n *network) dropped() []policy.Dropped {
 	if n == nil || n.gateway == nil {
 		return nil

@@ -32,10 +32,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// bed is two servers, of which a policy allows one.
+// bed has two servers, of which a policy allows one.
 type bed struct {
 	open, shut, secure *httptest.Server
-	ca                 string // file with who has signed for secure
+	ca                 string // file with the authority that has signed for secure
 
 	mu      sync.Mutex
 	seen    []string // requests, with Authorization
@@ -73,7 +73,7 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// pair is a certificate for loopback with the authority that has signed it.
+// pair returns a certificate for loopback with the authority that has signed it.
 func pair(t *testing.T) (tls.Certificate, []byte) {
 	t.Helper()
 	sign := func(parent *x509.Certificate, by *ecdsa.PrivateKey, ca bool) (*ecdsa.PrivateKey, *x509.Certificate) {
@@ -105,7 +105,7 @@ func pair(t *testing.T) (tls.Certificate, []byte) {
 
 func address(s *httptest.Server) string { return s.Listener.Addr().String() }
 
-// machine is a shell whose network is that of a policy.
+// machine returns a shell with the network of a policy.
 func (b *bed) machine(t *testing.T, p sandbox.Policy, env ...string) (*network, *shell.Shell) {
 	t.Helper()
 	env = append(env, "HOME="+t.TempDir(), "SSL_CERT_FILE="+b.ca)
@@ -250,7 +250,7 @@ func Test_A_Refusal_Says_What_The_Proxy_Would_Say_To_The_Real_Curl(t *testing.T)
 	}
 }
 
-// undated leaves the Date field out.
+// undated removes the Date field.
 func undated(s string) string {
 	before, after, ok := strings.Cut(s, "Date: ")
 	if !ok {

@@ -33,7 +33,7 @@ func (t *tree) patch(ctx context.Context, o PatchOptions, f func(Patched) error)
 			if t.isGiven(m.path+"/"+c.Path) || len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return isBeneath(c.Path, n) }) {
 				continue
 			}
-			p, ok, err := patched(look, c)
+			p, ok, err := newPatched(look, c)
 			if err != nil {
 				return err
 			}
@@ -55,8 +55,8 @@ func isBeneath(p, dir string) bool {
 	return dir == "." || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// patched describes a change in the form of stages; false: the host's file no longer differs.
-func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
+// newPatched describes a change in the form of stages; false: the host's file no longer differs.
+func newPatched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
 	p.Path = []byte(c.Path)
 	was, err := entryOf(look.Host, c.Path)
 	if err != nil {
@@ -108,7 +108,7 @@ func entryOf(side hostdir.Side, name string) (*patch.Entry, error) {
 	return e, err
 }
 
-// unixMode returns the mode in the form of chmod(2).
+// unixMode returns the mode as chmod(2) takes it.
 func unixMode(m fs.FileMode) uint32 {
 	out := uint32(m.Perm())
 	for bit, unix := range map[fs.FileMode]uint32{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {

@@ -63,7 +63,7 @@ func Test_A_Patch_Is_Against_The_Current_Files_Of_The_Host(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "src/b")); err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"it was changed outside|src/a|-host\n+new\n"} // the host has what else was done
+	want = []string{"it was changed outside|src/a|-host\n+new\n"} // the host has a change of its own
 	got := patches(t, s, virtual.PatchOptions{Paths: []string{filepath.Join(dir, "src"), filepath.Join(dir, "made")}})
 	if !slices.Equal(got, want) {
 		t.Errorf("after a change outside: got %q, want %q", got, want)

@@ -25,7 +25,7 @@ type process struct {
 func (p *process) run(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) {
 	defer close(p.ended)
 	res, err := p.shell.RunScript(ctx, shell.Script{Program: cmd.Args, Exit: true, Wait: !cmd.Leave}, shell.Stdio{
-		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
+		Stdin: wrapReader(stdio.Stdin), Stdout: wrapWriter(stdio.Stdout), Stderr: wrapWriter(stdio.Stderr),
 	})
 	p.exit = sandbox.Exit{Code: res.Status, Signal: res.Signal}
 	if err != nil { // The context has ended, and the command with it.
@@ -93,8 +93,8 @@ func (t terminal) Terminal() (columns, rows int, ok bool) {
 	return columns, rows, failed == nil && err == nil
 }
 
-// reader returns r, wrapped so that commands detect a terminal.
-func reader(r io.Reader) io.Reader {
+// wrapReader returns r, wrapped so that commands detect a terminal.
+func wrapReader(r io.Reader) io.Reader {
 	if f, ok := r.(*os.File); ok {
 		if f == nil {
 			return nil
@@ -106,7 +106,7 @@ func reader(r io.Reader) io.Reader {
 	return r
 }
 
-func writer(w io.Writer) io.Writer {
+func wrapWriter(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		if f == nil {
 			return nil

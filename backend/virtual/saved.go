@@ -65,7 +65,7 @@ func openSavedFiles(dir string) (k *savedFiles, s *state, err error) {
 		return k, s, err
 	}
 	if !isMissing(err) {
-		return nil, nil, damaged(err)
+		return nil, nil, damagedError(err)
 	}
 	if s, err = readFile(filepath.Join(dir, beginFile)); isMissing(err) {
 		return k, nil, nil
@@ -142,7 +142,7 @@ func (s *state) write(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // its other name stays
+	defer func() { _ = os.Remove(temp.Name()) }() // the file keeps its other name
 	w := bufio.NewWriterSize(&until{ctx, temp}, 1<<18)
 	if err = s.writePack(w); err == nil {
 		err = w.Flush()

@@ -50,7 +50,7 @@ func (s *shield) protection(name string) vfs.Protection {
 	}
 }
 
-// of returns the access of the nearest directory that has a rule.
+// of returns the access of name: that of its own rule, or of the nearest directory above that has one.
 func (s *shield) of(name string) policy.Access {
 	for {
 		if a, ok := s.access[name]; ok {

@@ -119,11 +119,11 @@ func unpack(packed *vfs.Snapshot) (*state, error) {
 	f := packed.FS(vfs.Options{Limits: unlimited})
 	text, err := f.ReadFile(context.Background(), vfs.Cred{}, stateFile)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	var doc stateDocument
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	if doc.Version != stateVersion {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "the saved files have version %d; this program supports version %d", doc.Version, stateVersion)
@@ -132,7 +132,7 @@ func unpack(packed *vfs.Snapshot) (*state, error) {
 	for _, g := range doc.Grafts {
 		p, err := strconv.Unquote(g.Path)
 		if err != nil {
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		}
 		s.grafts = append(s.grafts, vfs.Graft{Path: p, Attributes: g.Attributes, Gone: g.Gone})
 	}
@@ -140,7 +140,7 @@ func unpack(packed *vfs.Snapshot) (*state, error) {
 	return s, nil
 }
 
-func damaged(err error) error {
+func damagedError(err error) error {
 	return sandbox.Errorf(sandbox.Internal, "the saved files: %w", err)
 }
 
@@ -148,7 +148,7 @@ func damaged(err error) error {
 func readPack(r io.Reader) (*state, error) {
 	packed, _, err := vfs.ReadPack(r, unlimited)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	return unpack(packed)
 }

@@ -60,7 +60,7 @@ func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	script(t, box, stateWork)
 	want := script(t, box, stateLook)
 
-	// As after a kill: what is on the disk now is all there is.
+	// Copy the files on disk, which is all that a kill would leave.
 	copied := filepath.Join(t.TempDir(), "killed")
 	if out, err := exec.CommandContext(t.Context(), "cp", "-r", state, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -28,7 +28,7 @@ type tree struct {
 	journal string
 	mounts  []*mount
 	giving  sync.Mutex
-	given   map[string]bool // files that stand for others; guarded by giving
+	given   map[string]bool // replacements for files that hold secrets; guarded by giving
 	base    *vfs.Snapshot   // before the first command
 
 	refs int    // guarded by Driver.mu

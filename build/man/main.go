@@ -51,5 +51,5 @@ func writePages(cmd *cobra.Command, dir string) error {
 	return err
 }
 
-// pageName is "agent-sandbox-stage-diff".
+// pageName returns the name of a command's page, such as "agent-sandbox-stage-diff".
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }

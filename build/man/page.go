@@ -37,14 +37,14 @@ func page(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// section writes text with its lines as they are, or nothing when there is none.
+// section writes a heading and text with its line breaks, or nothing if the text is empty.
 func section(b *strings.Builder, title, text string) {
 	if text != "" {
 		fmt.Fprintf(b, ".SH %s\n.nf\n%s\n.fi\n", title, escape(text))
 	}
 }
 
-// option writes what a flag does. The usage text names the flag's argument in backquotes.
+// option writes a flag and its description. The usage text names the flag's argument in backquotes.
 func option(b *strings.Builder, f *pflag.Flag) {
 	if f.Hidden {
 		return
@@ -65,8 +65,8 @@ func option(b *strings.Builder, f *pflag.Flag) {
 	fmt.Fprintf(b, ".TP\n%s\n%s\n", names, escape(usage))
 }
 
-// escape keeps text from being read as requests of roff: a backslash, a dot or quote at the beginning of a line, and hyphens,
-// which otherwise cannot be copied as minus signs.
+// escape prevents roff from reading text as requests: it escapes backslashes, a dot or quote at the beginning of a line, and
+// hyphens, which otherwise cannot be copied as minus signs.
 func escape(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -1,4 +1,5 @@
-// Command memory runs scripts in a machine that exists only in memory, snapshots it, and goes back.
+// Command memory runs scripts in a machine that exists only in memory, takes a snapshot, and
+// restores it.
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 
 	for _, script := range []string{
 		"printf '%s\\n' pear apple fig >fruit; cd /tmp; n=3",
-		"sort /proj/fruit | head -n $((n-1))", // The directory and the variable are remembered.
+		"sort /proj/fruit | head -n $((n-1))", // The working directory and the variable persist.
 	} {
 		show(ctx, m, script)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// newRootFor returns the root command with those that args can use. To create the others takes 0.3 ms, a fifteenth of what
-// bubblewrap takes for a short command.
+// newRootFor returns the root command with the subcommands that args can use. Creating the others would take 0.3 ms, a fifteenth
+// of the time that bubblewrap takes for a short command.
 func newRootFor(a *console.App, args []string) *cobra.Command {
 	if len(args) > 0 && args[0] == "exec" {
 		return newExecTree(a)

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	agentTool   = "it is about a tool of Claude Code, not about commands; Claude Code enforces it itself"
-	noQuestions = "commands inside cannot ask the user: what needs a question there is refused here"
-	macOnly     = "it is about macOS"
-	alwaysSo    = "it is always so here"
-	noTwoKinds  = "every command runs inside"
+	agentTool   = "it applies to a tool of Claude Code, not to commands; Claude Code enforces it"
+	noQuestions = "commands inside cannot ask the user: the sandbox refuses what Claude Code asks about"
+	macOnly     = "it applies to macOS only"
+	alwaysSo    = "agent-sandbox always behaves like this"
+	noTwoKinds  = "every command runs in the sandbox"
 	listOnly    = "only listed paths are writable there (leave this out when Claude Code itself runs inside)"
-	projectRule = "managed settings let only their own rules count"
+	projectRule = "the managed settings ignore rules of other files"
 )
 
-// claude is the state of reading several files of Claude Code: lists are joined, and of
-// single values the last one counts.
+// claude is the state of reading several files of Claude Code. It joins lists; the last file
+// that sets a single value wins.
 type claude struct {
 	d *draft
 
@@ -59,7 +59,7 @@ func (d *draft) readClaude(files []File) {
 	}
 }
 
-// managedSwitches reads what an administrator says about the other files.
+// managedSwitches reads the administrator's settings that restrict the other files.
 func (c *claude) managedSwitches(top *object) {
 	if perms := top.bool("allowManagedPermissionRulesOnly"); perms.is("true") {
 		c.onlyRules = true
@@ -73,7 +73,8 @@ func (c *claude) permissions(o *object, root string) {
 	if o == nil {
 		return
 	}
-	// A denial of another file is applied even where it does not count there: it is stricter.
+	// Claude Code may ignore a denial of another file. It is applied here all the same,
+	// because it is stricter.
 	for _, it := range o.list("deny") {
 		c.rule(it, root, "deny")
 	}
@@ -101,12 +102,12 @@ func (c *claude) permissions(o *object, root string) {
 	o.done()
 }
 
-// rule reads "Tool" or "Tool(what)" of one of the lists.
+// rule reads an entry "Tool" or "Tool(what)" of one of the lists.
 func (c *claude) rule(it item, root, list string) {
 	tool, what := it.value, ""
 	if i := strings.IndexByte(it.value, '('); i >= 0 {
 		if !strings.HasSuffix(it.value, ")") {
-			c.lost(it, list, "it is not a rule: a bracket is open", "")
+			c.lost(it, list, "it is not a rule: the closing bracket is missing", "")
 			return
 		}
 		tool, what = it.value[:i], it.value[i+1:len(it.value)-1]
@@ -125,7 +126,7 @@ func (c *claude) rule(it item, root, list string) {
 	}
 }
 
-// lost names a rule without equivalent.
+// lost reports a rule without equivalent.
 func (c *claude) lost(it item, list, why, nearest string) {
 	kind := Restriction
 	if list == "allow" {
@@ -146,7 +147,7 @@ func (c *claude) bash(it item, what, list string) {
 	text, part := strings.CutSuffix(text, "*")
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		c.d.say(it.lack(Restriction, "commands are what a sandbox is for", "commands, by name"))
+		c.d.say(it.lack(Restriction, "a sandbox cannot refuse all commands", "commands, by name"))
 		return
 	}
 	c.d.refuse(it, words, prefix || part, part && !prefix)
@@ -158,7 +159,7 @@ func (c *claude) read(it item, what, root, list string) {
 	case list == "allow" && what != "":
 		c.d.addPath(&c.d.allowRead, what, it, s, true, Grant)
 	case list == "allow":
-		c.d.say(it.lack(Moot, "what is not hidden can be read", "filesystem.ro"))
+		c.d.say(it.lack(Moot, "commands can read everything that is not hidden", "filesystem.ro"))
 	case what == "":
 		c.d.say(it.lack(Restriction, "commands cannot run where nothing can be read", "filesystem.exclude"))
 	default:
@@ -218,10 +219,10 @@ func (c *claude) sandbox(o *object, root string) {
 		c.d.say(it.lack(Moot, alwaysSo, ""))
 	}
 	o.note(Moot, alwaysSo, "", "failIfUnavailable", "autoAllowBashIfSandboxed")
-	o.note(Moot, "messages about what is refused are not filtered", "", "ignoreViolations")
-	o.note(Moot, "the isolation is not weaker inside containers", "", "enableWeakerNestedSandbox")
+	o.note(Moot, "reports of refusals are not filtered", "", "ignoreViolations")
+	o.note(Moot, "the isolation is the same inside containers", "", "enableWeakerNestedSandbox")
 	o.note(Moot, macOnly, "", "enableWeakerNetworkIsolation", "allowAppleEvents")
-	o.note(Moot, "this program is not used, or is found without a setting", "", "ripgrep", "bwrapPath", "socatPath")
+	o.note(Moot, "agent-sandbox does not use this program, or finds it without a setting", "", "ripgrep", "bwrapPath", "socatPath")
 	o.done()
 }
 

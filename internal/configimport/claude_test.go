@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// perms is a document with one list of permissions.
+// perms returns a document with one list of permissions.
 func perms(list string, rules ...string) string {
 	return `{"sandbox":{"enabled":true},"permissions":{"` + list + `":["` + strings.Join(rules, `","`) + `"]}}`
 }

@@ -12,15 +12,15 @@ const (
 	byArguments   = "commands are refused by name, not by arguments"
 )
 
-// builtins are the commands that shells run themselves: a wrapper cannot replace them.
+// builtins are commands that shells execute themselves, so a wrapper cannot replace them.
 var builtins = []string{
 	".", ":", "alias", "bg", "builtin", "cd", "command", "declare", "dirs", "eval", "exec", "exit", "export", "fg", "history",
 	"jobs", "let", "popd", "pushd", "read", "readonly", "set", "shift", "shopt", "source", "trap", "type", "ulimit", "umask",
 	"unalias", "unset", "wait",
 }
 
-// refuse adds a command that must not run. With prefix, any arguments may follow; with
-// part, names that begin with it count as well.
+// refuse adds a command that must not run. With prefix, the rule covers any further
+// arguments; with part, it also covers names that begin with the command's name.
 func (d *draft) refuse(it item, words []string, prefix, part bool) {
 	name := words[0]
 	for _, w := range words {
@@ -31,7 +31,7 @@ func (d *draft) refuse(it item, words []string, prefix, part bool) {
 	}
 	switch {
 	case len(words) > 1 && name == "git" && isRefusedByGit(words[1:]):
-		d.say(it.lack(Moot, "git's wrapper refuses it (but in /tmp)", `"commands": {"git": "@git"}, which is the default`))
+		d.say(it.lack(Moot, "git's wrapper refuses it (except in /tmp)", `"commands": {"git": "@git"}, which is the default`))
 		return
 	case len(words) > 1:
 		d.say(it.lack(Restriction, byArguments, wrapperScript))
@@ -58,7 +58,7 @@ func (d *draft) refuse(it item, words []string, prefix, part bool) {
 	d.commands = append(d.commands, item{name, it.from})
 }
 
-// isValidCommand is the rule of package policy for names of commands.
+// isValidCommand reports whether package policy accepts s as the name of a command.
 func isValidCommand(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") && path.Base(s) == s
 }

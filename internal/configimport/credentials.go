@@ -7,8 +7,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// credentials reads the files and variables that stay outside. reachable are the domains
-// that a masked credential without domains is sent to; with nil, none are masked.
+// credentials reads the files and variables that the sandbox must not see. The gateway
+// sends a masked credential without domains to the domains of reachable; if that is nil,
+// it masks none.
 func (d *draft) credentials(o *object, s syntax, reachable []item) {
 	if o == nil {
 		return
@@ -86,8 +87,8 @@ func (d *draft) maskFile(o *object, path item, reachable []item) {
 	d.mask("FILE_"+strings.Trim(name, "_"), sandbox.Secret{FromFile: file, File: file, Hosts: hosts}, path.from)
 }
 
-// mask adds a secret. A variable that is declared twice goes where the last one says; a
-// name made of a file's path may be taken.
+// mask adds a secret. For a variable that is declared twice the last declaration decides.
+// A name that is made of a file's path may be in use already.
 func (d *draft) mask(name string, value sandbox.Secret, from source) {
 	if d.ca == nil {
 		d.ca = &item{"ephemeral", from}
@@ -103,7 +104,7 @@ func (d *draft) mask(name string, value sandbox.Secret, from source) {
 	d.secrets = append(d.secrets, secret{name, value, from})
 }
 
-// injectHosts lists the rules for the hosts that a secret goes to: web hosts by name.
+// injectHosts returns the rules for the hosts that receive a secret: web hosts by name.
 func (d *draft) injectHosts(o *object, reachable []item) []string {
 	entries := o.list("injectHosts")
 	if entries == nil {
@@ -111,8 +112,8 @@ func (d *draft) injectHosts(o *object, reachable []item) []string {
 	}
 	var hosts []string
 	for _, it := range entries {
-		rule, why := domain(it.value)
-		host, port := hostPort(rule)
+		rule, why := translateHost(it.value)
+		host, port := splitHostPort(rule)
 		if why != "" || isWide(rule) || isLocal(rule) || port != "" && port != "443" {
 			d.say(it.lack(Stricter, "a secret goes to named hosts over TLS on port 443", "secrets"))
 			continue
@@ -132,7 +133,7 @@ func isVariableName(s string) bool {
 	return s != ""
 }
 
-// canDecode reports whether package policy takes a value at a key.
+// canDecode reports whether package policy accepts a value at a key.
 func canDecode(key string, value any) bool {
 	text := encode(map[string]any{key: value})
 	_, _, err := policy.Decode("", text)

@@ -21,7 +21,7 @@ type document struct {
 // section is an object or a value in the policy.
 type section struct {
 	key   string
-	value json.RawMessage // of a single value; nil: an object
+	value json.RawMessage // the single value; nil: the section is an object
 	from  []source
 	parts []part
 }
@@ -81,7 +81,7 @@ func (d *draft) networkSection() section {
 	}
 	switch {
 	case len(allow)+len(deny) == 0 && d.upstream == nil && d.filtered != nil:
-		return section{key: "network", value: quoted("none"), from: []source{*d.filtered}}
+		return section{key: "network", value: quote("none"), from: []source{*d.filtered}}
 	case d.filtered == nil && len(allow)+len(deny) == 0:
 		return section{}
 	}
@@ -90,10 +90,10 @@ func (d *draft) networkSection() section {
 		s.parts = append(s.parts, part{key: "any", value: quoteBool(true), from: []source{{key: "for rules that match any host"}}})
 	}
 	if d.ca != nil && len(allow) > 0 {
-		s.parts = append(s.parts, part{key: "ca", value: quoted(d.ca.value), from: []source{d.ca.from}})
+		s.parts = append(s.parts, part{key: "ca", value: quote(d.ca.value), from: []source{d.ca.from}})
 	}
 	if d.upstream != nil {
-		s.parts = append(s.parts, part{key: "upstream", value: quoted(d.upstream.value), from: []source{d.upstream.from}})
+		s.parts = append(s.parts, part{key: "upstream", value: quote(d.upstream.value), from: []source{d.upstream.from}})
 	}
 	return s
 }
@@ -111,8 +111,8 @@ func (d *draft) commandSection() section {
 	return s
 }
 
-// JSONC returns the policy as a configuration file, with a comment behind each entry that
-// names where it comes from. Equal settings give equal bytes.
+// JSONC returns the policy as a configuration file, with a comment after each entry that
+// names its source. Equal settings give equal bytes.
 func (r *Result) JSONC() []byte {
 	var b bytes.Buffer
 	b.WriteString("// Made by 'agent-sandbox import --from " + string(r.Tool) + "' for " + jsonc.OneLine(r.Dir) + ".\n")
@@ -123,7 +123,7 @@ func (r *Result) JSONC() []byte {
 			line(&b, "  ", s.key, s.value, comma, s.from)
 			continue
 		}
-		b.WriteString("  " + string(quoted(s.key)) + ": {\n")
+		b.WriteString("  " + string(quote(s.key)) + ": {\n")
 		for j, p := range s.parts {
 			p.write(&b, separator(j, len(s.parts)))
 		}
@@ -138,9 +138,9 @@ func (p part) write(b *bytes.Buffer, comma string) {
 		line(b, "    ", p.key, p.value, comma, p.from)
 		return
 	}
-	b.WriteString("    " + string(quoted(p.key)) + ": [\n")
+	b.WriteString("    " + string(quote(p.key)) + ": [\n")
 	for i, e := range p.list {
-		line(b, "      ", "", quoted(e.value), separator(i, len(p.list)), e.from)
+		line(b, "      ", "", quote(e.value), separator(i, len(p.list)), e.from)
 	}
 	b.WriteString("    ]" + comma + "\n")
 }
@@ -148,7 +148,7 @@ func (p part) write(b *bytes.Buffer, comma string) {
 func line(b *bytes.Buffer, indent, key string, value json.RawMessage, comma string, from []source) {
 	b.WriteString(indent)
 	if key != "" {
-		b.Write(quoted(key))
+		b.Write(quote(key))
 		b.WriteString(": ")
 	}
 	b.Write(value)
@@ -166,9 +166,9 @@ func separator(i, n int) string {
 	return ""
 }
 
-func quoted(s string) json.RawMessage { return encode(s) }
+func quote(s string) json.RawMessage { return encode(s) }
 
-// encode writes JSON with printable characters only: values are shown on terminals.
+// encode returns JSON with printable characters only, because terminals show the values.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

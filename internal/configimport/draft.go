@@ -4,7 +4,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// draft holds a tool's settings in the syntax of a policy, still with the tool's meaning. The
+// draft holds a tool's settings in the syntax of a policy, but with the tool's meaning. The
 // readers fill it; settle converts the meaning.
 type draft struct {
 	tool  Tool
@@ -22,8 +22,8 @@ type draft struct {
 	allow, deny  []item  // rules of package egress
 	any          bool
 	upstream, ca *item
-	commands     []item // names that are refused
-	env          []item // variables that do not pass
+	commands     []item // names of refused commands
+	env          []item // variables that commands do not get
 	secrets      []secret
 }
 
@@ -33,11 +33,11 @@ type access struct {
 
 	from    source
 	written string
-	weak    bool // a rule that denies reading wins over it, however general that is
-	soft    bool // a rule that denies reading and does not win over weak ones that are more specific
+	weak    bool // every rule that denies reading wins over it, even a more general one
+	soft    bool // it denies reading, but does not win over more specific weak rules
 }
 
-// secret is a credential that stays outside.
+// secret is a credential that the sandbox must not see.
 type secret struct {
 	name  string
 	value sandbox.Secret
@@ -46,20 +46,20 @@ type secret struct {
 
 func (d *draft) say(l Lack) { d.lacks = append(d.lacks, l) }
 
-// count bounds how many entries there are: they are compared with each other.
+// count bounds the number of entries, because they are compared with each other.
 func (d *draft) count(at source, n int) {
 	if d.items += n; d.items > maxItems {
 		d.fail(at, "found more than %d entries in all lists, expected fewer", maxItems)
 	}
 }
 
-// add translates a path and adds it to a list. A path that cannot be translated becomes a lack of
-// the kind.
+// add translates a path and adds it to a list. It reports a path that cannot be translated as a
+// lack of that kind.
 func (d *draft) add(list *[]access, it item, s syntax, weak bool, kind Kind) {
 	d.addPath(list, it.value, it, s, weak, kind)
 }
 
-// addPath is add for a path that is only a part of the value.
+// addPath adds a path that is only a part of the value, as add does for a whole value.
 func (d *draft) addPath(list *[]access, path string, it item, s syntax, weak bool, kind Kind) {
 	patterns, why := d.patterns(path, s)
 	if why != "" {

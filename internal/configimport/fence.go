@@ -12,16 +12,16 @@ import (
 
 const maxExtends = 10 // fence's own bound
 
-// fence is the state of reading a file of fence and those that it extends. Lists are
-// joined; booleans are true when one of them is.
+// fence is the state of reading a file of fence and the files that it extends. It joins
+// lists; a boolean is true if one file sets it to true.
 type fence struct {
 	d     *draft
-	files []string // that are being read, against circles
+	files []string // files that are being read; detects a circle of "extends"
 
 	allow, deny       []item // domains
 	refused, excepted []item // commands
 	useDefaults       *item
-	strict            *item // what says that reads are denied
+	strict            *item // the setting that denies reads
 	upstream, action  *item
 	ssh               fenceSSH
 }
@@ -64,11 +64,11 @@ func (c *fence) file(name string, data []byte) {
 	c.secureShell(o.object("ssh"))
 	c.devices(o.object("devices"))
 	o.note(Moot, macOnly, "", "macos")
-	o.note(Moot, "terminals work here", "", "allowPty", "forceNewSession")
+	o.note(Moot, "commands can use terminals", "", "allowPty", "forceNewSession")
 	o.done()
 }
 
-// extend reads what a file builds upon, before the file itself.
+// extend reads the file that a file extends, before the file itself.
 func (c *fence) extend(base item, dir string) {
 	d := c.d
 	switch {
@@ -92,7 +92,7 @@ func (c *fence) extend(base item, dir string) {
 	}
 }
 
-// include reads one more file; false when it may be missing and is.
+// include reads one more file. It returns false if an optional file is missing.
 func (c *fence) include(base item, file string, optional bool) bool {
 	d := c.d
 	switch {
@@ -130,7 +130,7 @@ func (c *fence) network(o *object) {
 	for _, it := range o.numbers("allowLocalOutboundPorts") {
 		c.d.say(it.lack(Grant, "the host's loopback is reached through the proxy only, by address", `network.allow with "127.0.0.1:`+it.value+`"`))
 	}
-	o.note(Moot, "the proxy's port is our own affair", "", "httpProxyPort", "socksProxyPort")
+	o.note(Moot, "agent-sandbox chooses the port of its proxy", "", "httpProxyPort", "socksProxyPort")
 	if it := o.text("upstreamProxy"); it != nil {
 		c.upstream = it
 	}
@@ -163,10 +163,10 @@ func (c *fence) filesystem(o *object) {
 		}
 	}
 	for _, it := range o.list("allowExecute") {
-		d.say(it.lack(Grant, "nothing can be executed that cannot be read", "filesystem.ro"))
+		d.say(it.lack(Grant, "commands can execute only files that they can read", "filesystem.ro"))
 	}
 	o.note(Grant, "git's configuration stays protected", `filesystem.rw with ".git/config"`, "allowGitConfig")
-	o.note(Moot, "it is about Windows", "", "wslInterop")
+	o.note(Moot, "it applies to Windows only", "", "wslInterop")
 	o.done()
 }
 
@@ -179,8 +179,8 @@ func (c *fence) command(o *object) {
 	if it := o.bool("useDefaults"); it != nil {
 		c.useDefaults = it
 	}
-	o.note(Moot, "refused commands are refused wherever they are started", "", "runtimeExecPolicy")
-	o.note(Moot, "a refused name of a program with several names leaves the other names alone", "", "acceptSharedBinaryCannotRuntimeDeny")
+	o.note(Moot, "a command is refused in whichever process starts it", "", "runtimeExecPolicy")
+	o.note(Moot, "refusing one name of a program does not refuse its other names", "", "acceptSharedBinaryCannotRuntimeDeny")
 	o.done()
 }
 

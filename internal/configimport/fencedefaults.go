@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// fenceDefaults are the commands that fence refuses unless useDefaults is false, as far as
-// they are names. Those with arguments have no effect in a sandbox, which has no Docker socket,
-// system bus or capability.
+// fenceDefaults are the commands that fence refuses by name unless useDefaults is false. Its
+// defaults with arguments are not needed: a sandbox has no Docker socket, system bus or
+// capability for those commands.
 var fenceDefaults = []string{
 	"chroot", "dd", "fdisk", "halt", "insmod", "kexec", "mkfs", "mkfs.btrfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.ntfs",
 	"mkfs.vfat", "mkfs.xfs", "modprobe", "nsenter", "parted", "poweroff", "reboot", "rmmod", "shutdown", "unshare",
@@ -35,7 +35,7 @@ func (c *fence) commands() {
 	var allowed []string
 	for _, it := range c.excepted {
 		allowed = append(allowed, strings.Join(strings.Fields(it.value), " "))
-		d.say(it.lack(Moot, "every command may run that is not refused; an exception from a refused one is not made", wrapperScript))
+		d.say(it.lack(Moot, "every command that is not refused may run; a refused command cannot have an exception", wrapperScript))
 	}
 	for _, it := range c.refused {
 		words := strings.Fields(it.value)
@@ -43,7 +43,7 @@ func (c *fence) commands() {
 		case len(words) == 0:
 			continue
 		case slices.Contains(allowed, strings.Join(words, " ")):
-			d.say(it.lack(Moot, "command.allow takes it back", ""))
+			d.say(it.lack(Moot, "command.allow allows it again", ""))
 		default:
 			d.refuse(it, words, true, false)
 		}
@@ -60,30 +60,30 @@ func (c *fence) commands() {
 }
 
 // shellHosts opens port 22 of hosts that fence lets ssh reach with any command. The other
-// ones stay closed: a connection cannot be restricted to commands.
+// hosts stay closed, because a connection cannot be restricted to some commands.
 func (c *fence) shellHosts() {
 	d := c.d
 	var denied []item
 	open := c.ssh.all != nil && !c.ssh.commands
 	for _, it := range c.ssh.denied {
-		rule, why := domain(it.value)
+		rule, why := translateHost(it.value)
 		if why != "" {
-			open = false // it might be one of those that would be opened
+			open = false // it might deny one of the hosts that would be opened
 			continue
 		}
-		denied = append(denied, item{withPort(rule), it.from})
+		denied = append(denied, item{addSSHPort(rule), it.from})
 	}
 	for _, it := range c.ssh.hosts {
-		rule, why := domain(it.value)
+		rule, why := translateHost(it.value)
 		switch {
 		case why != "" || isWide(rule) || isLocal(rule):
 			d.say(it.lack(Grant, "a host is named by its full name", `network.allow with "HOST:22"`))
 		case !slices.ContainsFunc(d.allow, func(a item) bool { return isIncluded(a.value, rule) }):
-			d.say(it.lack(Moot, "network.allowedDomains does not have the host", ""))
+			d.say(it.lack(Moot, "network.allowedDomains does not contain the host", ""))
 		case !open:
 			d.say(it.lack(Grant, "ssh cannot be restricted to commands or by patterns, so its port stays closed", `network.allow with "HOST:22"`))
 		default:
-			d.allow = append(d.allow, item{withPort(rule), it.from})
+			d.allow = append(d.allow, item{addSSHPort(rule), it.from})
 		}
 	}
 	if open {
@@ -93,21 +93,21 @@ func (c *fence) shellHosts() {
 
 // isIncluded reports whether the rule outer allows all hosts of inner.
 func isIncluded(outer, inner string) bool {
-	outer, _ = hostPort(outer)
-	inner, _ = hostPort(inner)
+	outer, _ = splitHostPort(outer)
+	inner, _ = splitHostPort(inner)
 	suffix, wild := strings.CutPrefix(outer, "*")
 	return outer == inner || wild && strings.HasSuffix(inner, suffix)
 }
 
-func withPort(rule string) string {
-	if _, port := hostPort(rule); port != "" {
+func addSSHPort(rule string) string {
+	if _, port := splitHostPort(rule); port != "" {
 		return rule
 	}
 	return rule + ":22"
 }
 
-// denyReads comes as near as possible to a file system where nothing is readable but the
-// system's directories and what is listed.
+// denyReads approximates a file system in which only the system's directories and the listed
+// paths are readable.
 func (c *fence) denyReads() {
 	d := c.d
 	for _, dir := range []string{"~", "/home", "/root", "/srv", "/mnt", "/media"} {

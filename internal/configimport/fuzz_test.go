@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// FuzzImport holds that any bytes end in a policy that decodes and prints, or in one line
-// of error.
+// FuzzImport checks that any bytes give a policy that decodes and prints, or an error of
+// one line.
 func FuzzImport(f *testing.F) {
 	for i, name := range []string{"claude-project.json", "srt.json", "fence.jsonc"} {
 		data, err := os.ReadFile("testdata/" + name)

@@ -95,8 +95,8 @@ func Test_The_Tool_Is_Recognized(t *testing.T) {
 		{"srt by the content of a section", "/x/a.json", `{"network":{"tlsTerminate":{}}}`, SRT, ""},
 		{"fence by content", "/x/a.json", `{"command":{}}`, Fence, ""},
 		{"fence by the content of a section", "/x/a.json", `{"filesystem":{"defaultDenyRead":true}}`, Fence, ""},
-		{"what both have", "/x/a.json", `{"network":{},"filesystem":{}}`, "", "nothing in it is particular"},
-		{"what no one has", "/x/settings.json", `{"editor.fontSize":1}`, "", "nothing in it is particular"},
+		{"what both have", "/x/a.json", `{"network":{},"filesystem":{}}`, "", "none of its keys identifies"},
+		{"what no one has", "/x/settings.json", `{"editor.fontSize":1}`, "", "none of its keys identifies"},
 		{"a mixture", "/x/a.json", `{"permissions":{},"command":{}}`, "", "keys of more than one"},
 		{"broken", "/x/a.json", `{`, "", "broken JSON"},
 	} {

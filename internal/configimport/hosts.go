@@ -10,32 +10,32 @@ const anyPort = "there an entry without a port means every port and also names w
 
 const nearestDeny = "network.deny"
 
-// domains adds entries of the lists of domains. any says whether the tool lets "*" and
-// "*.com" allow everything, which the others refuse.
+// domains adds the entries of the lists of domains. any is true if "*" and "*.com" allow
+// every host in the tool; the other tools refuse them.
 func (d *draft) domains(allow, deny []item, any bool) {
 	narrowed := false
 	for _, it := range allow {
-		rule, why := domain(it.value)
+		rule, why := translateHost(it.value)
 		switch {
 		case why != "":
 			d.say(it.lack(Grant, why, "network.allow"))
 			continue
 		case isLocal(rule):
-			d.say(it.lack(Grant, "names never lead to the host's own loopback", `network.allow with an address and port, such as "127.0.0.1:3000"`))
+			d.say(it.lack(Grant, "a name cannot stand for the host's loopback", `network.allow with an address and port, such as "127.0.0.1:3000"`))
 			continue
 		case isWide(rule) && !any:
 			d.say(it.lack(Grant, "it matches any host; "+string(d.tool)+" refuses it, too", `network.allow with "any": true`))
 			continue
 		}
 		d.any = d.any || isWide(rule)
-		if _, port := hostPort(rule); port == "" && !narrowed {
+		if _, port := splitHostPort(rule); port == "" && !narrowed {
 			narrowed = true
 			d.say(it.lack(Stricter, anyPort, "network.allow with HOST:PORT; network.private_hosts"))
 		}
 		d.allow = append(d.allow, item{rule, it.from})
 	}
 	for _, it := range deny {
-		rule, why := domain(it.value)
+		rule, why := translateHost(it.value)
 		if why != "" {
 			d.denied(it, why)
 			continue
@@ -44,19 +44,19 @@ func (d *draft) domains(allow, deny []item, any bool) {
 	}
 }
 
-// denied names a restriction of the network. Where nothing is allowed it does not matter,
-// which settle knows.
+// denied reports a restriction of the network that cannot be expressed. Import drops it
+// if no host is allowed.
 func (d *draft) denied(it item, why string) {
 	d.say(it.lack(Restriction, why, nearestDeny))
 }
 
-// domain translates "example.com", "*.example.com", "[::1]:443" and the like into a rule
-// of package egress, or says why it cannot be.
-func domain(written string) (rule, why string) {
+// translateHost translates "example.com", "*.example.com", "[::1]:443" and the like into a rule
+// of package egress, or returns why it cannot.
+func translateHost(written string) (rule, why string) {
 	if len(written) > 300 {
 		return "", "it is too long for a host"
 	}
-	host, port := hostPort(strings.ToLower(written))
+	host, port := splitHostPort(strings.ToLower(written))
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || port[0] == '0' {
@@ -78,7 +78,7 @@ func domain(written string) (rule, why string) {
 	if host == "*" {
 		return host + port, ""
 	}
-	if why := plainName(name); why != "" {
+	if why := checkName(name); why != "" {
 		return "", why
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -92,8 +92,8 @@ func domain(written string) (rule, why string) {
 	return host + port, ""
 }
 
-// plainName says why s is not a host name in ASCII, or nothing.
-func plainName(s string) string {
+// checkName returns why s is not a host name in ASCII, or "".
+func checkName(s string) string {
 	if len(s) > 253 {
 		return "it is too long for a host"
 	}
@@ -118,8 +118,8 @@ func plainName(s string) string {
 	return ""
 }
 
-// hostPort splits "host:port" and "[addr]:port"; the port is empty when there is none.
-func hostPort(s string) (host, port string) {
+// splitHostPort splits "host:port" and "[addr]:port"; the port is empty when there is none.
+func splitHostPort(s string) (host, port string) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 || strings.HasSuffix(s, "]") || (strings.Count(s, ":") > 1 && !strings.HasPrefix(s, "[")) {
 		return s, ""
@@ -129,24 +129,24 @@ func hostPort(s string) (host, port string) {
 
 // isWide reports whether a rule needs "any": true.
 func isWide(rule string) bool {
-	host, _ := hostPort(rule)
+	host, _ := splitHostPort(rule)
 	name, wild := strings.CutPrefix(host, "*.")
 	return host == "*" || wild && !strings.Contains(name, ".")
 }
 
 func isLocal(rule string) bool {
-	host, _ := hostPort(rule)
+	host, _ := splitHostPort(rule)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// proxy makes a proxy's URL of a port or a URL; what cannot be is a restriction, because
+// proxy sets the upstream proxy. It reports an unsupported URL as a restriction, because
 // that proxy may filter.
 func (d *draft) proxy(it *item, url string) {
 	if it == nil {
 		return
 	}
 	if !canDecode("network", map[string]any{"upstream": url}) {
-		d.say(it.lack(Restriction, "only a proxy of the form http://HOST:PORT can be passed on to", "network.upstream"))
+		d.say(it.lack(Restriction, "only an upstream proxy of the form http://HOST:PORT is supported", "network.upstream"))
 		return
 	}
 	d.upstream = &item{url, it.from}

@@ -20,12 +20,13 @@ type Result struct {
 	doc document
 }
 
-// Import translates the settings of one tool. Of Claude Code there may be several files,
-// in the order of precedence, lowest first; of the others one.
+// Import translates the settings of one tool. Claude Code may have several files, in the
+// order of precedence, lowest first; the other tools have one.
 //
 // Errors are one line with code Invalid: broken JSON, a known key with a value of a wrong
-// type, too many entries. Unknown keys are lacks. Nothing is written; files are read for
-// fence's extends, by host.Read, and looked at where a path of the settings leads.
+// type, too many entries. It reports unknown keys as lacks. It writes no files. It reads
+// files for fence's extends, through host.Read, and follows the links in paths of the
+// settings.
 func Import(tool Tool, files []File, host Host) (*Result, error) {
 	for _, dir := range []string{host.Home, host.Dir} {
 		if !filepath.IsAbs(dir) {

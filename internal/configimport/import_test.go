@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const testHome, testDir = "/no-such-home/me", "/no-such-home/me/project"
 
-// testHost reads the fixtures, and nothing of this host.
+// testHost reads the fixtures, and no file of this host.
 func testHost(t *testing.T) Host {
 	t.Helper()
 	return Host{Home: testHome, Dir: testDir, Read: func(file string) ([]byte, error) {
@@ -87,7 +87,7 @@ func Test_Import_Of_Real_Settings_Equals_The_Golden_File(t *testing.T) {
 	}
 }
 
-// importOne imports one document from the place where its tool has it.
+// importOne imports one document under the file name that its tool uses.
 func importOne(t *testing.T, tool Tool, text string) *Result {
 	t.Helper()
 	r, err := Import(tool, []File{{Name: place(tool), Data: []byte(text)}}, testHost(t))
@@ -105,8 +105,8 @@ func place(tool Tool) string {
 	}[tool]
 }
 
-// compact is the policy as people would write it on one line, without what every
-// document of the tool has.
+// compact returns the policy as people would write it on one line, without the entries
+// that every document of the tool has.
 func compact(t *testing.T, r *Result) string {
 	t.Helper()
 	p := r.Policy
@@ -135,7 +135,7 @@ func kinds(r *Result) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// importRow says what becomes of one setting.
+// importRow is one setting and its expected translation.
 type importRow struct {
 	name, in, want string
 	lacks          string // "KIND KEY, ..." sorted

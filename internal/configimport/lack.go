@@ -11,20 +11,20 @@ type Kind string
 
 // The kinds.
 const (
-	Restriction Kind = "restriction" // it is not enforced: what it forbids is possible here
-	Stricter    Kind = "stricter"    // it is enforced and forbids more here
-	Grant       Kind = "grant"       // it is not given
-	Moot        Kind = "moot"        // it changes nothing here
-	Unknown     Kind = "unknown"     // a key that is not known, ignored
+	Restriction Kind = "restriction" // not enforced: the sandbox allows what the setting forbids
+	Stricter    Kind = "stricter"    // enforced, and the sandbox forbids more than the setting
+	Grant       Kind = "grant"       // not granted
+	Moot        Kind = "moot"        // it has no effect here
+	Unknown     Kind = "unknown"     // an unknown key, ignored
 )
 
-// Kinds lists all kinds, those that matter most first.
+// Kinds returns all kinds, the most important ones first.
 func Kinds() []Kind { return []Kind{Restriction, Unknown, Stricter, Grant, Moot} }
 
 // Lack is a setting without an exact equivalent.
 type Lack struct {
 	Kind    Kind   `json:"kind"`
-	File    string `json:"file,omitempty"` // empty: built into the tool
+	File    string `json:"file,omitempty"` // empty: the setting is built into the tool
 	Line    int    `json:"line,omitempty"` // from 1
 	Key     string `json:"key"`            // "permissions.deny[3]"
 	Value   string `json:"value,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// maxItems bounds the entries in all lists of one import: they are compared with each other.
+// maxItems bounds the entries in all lists of one import, because they are compared with each other.
 const maxItems = 4096
 
 // parse reads a file that holds an object, with or without comments. The error has code Invalid and is one line,
@@ -27,9 +27,9 @@ func parse(file string, data []byte) (jsonc.Value, error) {
 	return v, nil
 }
 
-// object reads the keys of one JSON object. The first value of a wrong type ends the
-// import, in draft.err: a list of another type would silently restrict nothing. A nil
-// object has no keys, and null counts as a missing key.
+// object reads the keys of one JSON object. The first value of a wrong type ends the import with draft.err,
+// because a list of another type would silently restrict nothing. A nil object has no keys, and null counts as a
+// missing key.
 type object struct {
 	d       *draft
 	file    string
@@ -70,7 +70,7 @@ func (o *object) fail(v jsonc.Value, key, expected string) {
 	o.d.fail(source{file: o.file, line: v.Line(), key: key}, "found %s, expected %s", v.What(), expected)
 }
 
-// fail ends the import with a problem of a file, unless one has done so before.
+// fail ends the import with a problem of a file. The first problem stays.
 func (d *draft) fail(at source, format string, args ...any) {
 	if d.err == nil {
 		d.err = at.problem(format, args...).Err()
@@ -155,10 +155,10 @@ func (o *object) bool(key string) *item {
 	return o.scalar(key, "true or false", jsonc.True, jsonc.False)
 }
 
-// is reports whether it is a boolean that is true.
+// is reports whether the item exists and has this value, such as "true" for a boolean.
 func (it *item) is(value string) bool { return it != nil && it.value == value }
 
-// note reports the same lack for each of keys that is set and neither false nor an empty list.
+// note reports the same lack for each of keys whose value is neither missing, false nor an empty list.
 func (o *object) note(kind Kind, why, nearest string, keys ...string) {
 	for _, key := range keys {
 		n := o.find(key, "a value", jsonc.Object, jsonc.Array, jsonc.String, jsonc.Number, jsonc.True, jsonc.False)
@@ -170,7 +170,7 @@ func (o *object) note(kind Kind, why, nearest string, keys ...string) {
 	}
 }
 
-// done reports the keys that no reader has asked for as unknown.
+// done reports the keys that no reader has requested as unknown.
 func (o *object) done() {
 	if o == nil {
 		return

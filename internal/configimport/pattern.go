@@ -18,11 +18,11 @@ type syntax struct {
 
 // pattern is a path or glob of a tool, in the syntax of a policy.
 type pattern struct {
-	text string // as it stands in a policy
-	deep bool   // it was written with /** at its end: everything below is meant, one by one
+	text string // as a policy writes it
+	deep bool   // the tool's pattern ended with /**: it means each entry below, not the directory
 
-	// For comparison: what precedes the first component with a metacharacter, absolute
-	// and resolved as far as it exists, and the rest. No rest: a path.
+	// For comparison: the part before the first component with a metacharacter, absolute
+	// and resolved as far as it exists, and the rest. Without rest it is a path.
 	base, rest string
 }
 
@@ -31,7 +31,7 @@ const (
 	maxStars   = 16 // matching takes time exponential in the number of **
 )
 
-// patterns translates a written path. The text says why it cannot be.
+// patterns translates a path of the settings. The text says why it cannot be translated.
 func (d *draft) patterns(written string, s syntax) ([]pattern, string) {
 	switch {
 	case written == "":
@@ -42,14 +42,15 @@ func (d *draft) patterns(written string, s syntax) ([]pattern, string) {
 		return nil, "the path is too long"
 	}
 	if s.ignore && strings.HasPrefix(written, "!") {
-		return nil, "a pattern cannot take back what another matches"
+		return nil, "negated patterns are not supported"
 	}
 	absolute := s.double && strings.HasPrefix(written, "//")
 	if absolute {
 		written = written[1:]
 	}
 	text, deep := trimDeep(written)
-	// A slash in the middle ties a pattern to a directory, as in gitignore(5).
+	// A pattern with a slash in the middle is relative to a directory, as in
+	// gitignore(5).
 	floating := s.ignore && !deep && !strings.Contains(text, "/") && text != "." && text != ".." && text != "~"
 	if !s.braces && strings.Contains(text, "{") {
 		text = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(text)
@@ -70,10 +71,10 @@ func (d *draft) patterns(written string, s syntax) ([]pattern, string) {
 	if why != "" || glob {
 		return []pattern{below}, why
 	}
-	return []pattern{p, below}, "" // the path itself, so that it is guarded while it is missing
+	return []pattern{p, below}, "" // the path itself, so that the guard protects it while it is missing
 }
 
-// trimDeep takes endings off that mean everything below a directory.
+// trimDeep removes an ending that means everything below a directory.
 func trimDeep(written string) (text string, deep bool) {
 	text = written
 	for {
@@ -96,7 +97,7 @@ func trimDeep(written string) (text string, deep bool) {
 	return text, deep
 }
 
-// anchor resolves the beginnings that mean something else here.
+// anchor translates the beginnings of paths that have another meaning in a policy.
 func (d *draft) anchor(text string, s syntax) string {
 	switch {
 	case text == "~" || strings.HasPrefix(text, "~/"):
@@ -104,12 +105,12 @@ func (d *draft) anchor(text string, s syntax) string {
 	case s.ignore && strings.HasPrefix(text, "/"):
 		return d.below(s.root, text[1:])
 	case s.ignore || strings.HasPrefix(text, "/"):
-		return text // what is relative starts at the working directory
+		return text // relative paths start at the working directory
 	}
 	return d.below(s.root, text)
 }
 
-// below joins a relative path to root, and writes it as short as it can be.
+// below joins a relative path to root, and returns the shortest form of it.
 func (d *draft) below(root, rel string) string {
 	switch home := d.host.Home; {
 	case root == "" || root == d.host.Dir:
@@ -126,7 +127,7 @@ func (d *draft) pattern(text string, glob bool, s syntax) (pattern, string) {
 		if s.ignore {
 			text = unescape(text)
 		}
-		text = clean(text)
+		text = cleanPath(text)
 		return pattern{text: text, base: d.resolve(text)}, ""
 	}
 	parts := strings.Split(text, "/")
@@ -155,7 +156,7 @@ func (d *draft) pattern(text string, glob bool, s syntax) (pattern, string) {
 		return pattern{}, "the glob is too complicated"
 	}
 	p := pattern{text: text}
-	p.base, p.rest = split(text)
+	p.base, p.rest = splitGlob(text)
 	if !doublestar.ValidatePattern(p.rest) {
 		return pattern{}, "the glob is broken"
 	}
@@ -163,8 +164,8 @@ func (d *draft) pattern(text string, glob bool, s syntax) (pattern, string) {
 	return p, ""
 }
 
-// clean is path.Clean that knows that ~/.. is not the working directory.
-func clean(text string) string {
+// cleanPath is path.Clean, except that ~/.. is not the working directory.
+func cleanPath(text string) string {
 	rel, home := strings.CutPrefix(text, "~/")
 	text = path.Clean(rel)
 	switch {
@@ -176,8 +177,8 @@ func clean(text string) string {
 	return text
 }
 
-// split divides a glob before its first component with a metacharacter.
-func split(text string) (base, rest string) {
+// splitGlob splits a glob before its first component with a metacharacter.
+func splitGlob(text string) (base, rest string) {
 	cut := 0
 	for i := 0; i < len(text) && !strings.ContainsRune(`*?[{\`, rune(text[i])); i++ {
 		if text[i] == '/' {
@@ -227,7 +228,7 @@ func (p pattern) matches(at string) bool {
 	return ok
 }
 
-// isAbove reports whether at, absolute, is what p stands for or lies below it.
+// isAbove reports whether the absolute path at matches p or lies below a match.
 func (p pattern) isAbove(at string) bool {
 	if !p.isGlob() {
 		return isWithin(at, p.base)
@@ -276,7 +277,7 @@ func isWithin(at, root string) bool {
 	return at == root || root == "/" || strings.HasPrefix(at, root) && at[len(root)] == '/'
 }
 
-// escape makes names of what could be metacharacters, where any are.
+// escape escapes metacharacters, so that s stands for itself in a glob.
 func escape(s string) string {
 	if !strings.ContainsAny(s, "*?[]{}") {
 		return s

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Host says where settings are looked for and what their paths are relative to. Home
-// and Dir must be absolute.
+// Host has the directories in which settings lie and to which their paths are relative.
+// Home and Dir must be absolute.
 type Host struct {
 	Home       string // the home directory
 	Dir        string // the working directory, resolved
 	ConfigHome string // XDG_CONFIG_HOME; empty or relative: Home/.config
 	ClaudeDir  string // CLAUDE_CONFIG_DIR; empty: Home/.claude
 
-	// Read returns the content of a file; an error for which errors.Is says
-	// sandbox.ErrNotFound means that there is none. Nil: no other file is read, and
-	// settings that extend one are refused.
+	// Read returns the content of a file. An error that wraps sandbox.ErrNotFound means
+	// that the file does not exist. Nil: Import reads no other file, and fails for
+	// settings that extend one.
 	Read func(file string) ([]byte, error)
 	// List returns the names in a directory, sorted; nil: none.
 	List func(dir string) []string
@@ -25,14 +25,14 @@ type Host struct {
 
 // File is one file of settings.
 type File struct {
-	Name string // as it is shown in messages; Claude Code's paths start at its directory
+	Name string // its name in messages; Claude Code's paths start at its directory
 	Data []byte
 }
 
 var fenceNames = []string{"fence.jsonc", "fence.json"}
 
-// Places lists the files that t reads on its own, groups in the order of reading. Of a
-// group only the first file that exists counts. Claude Code merges its groups, and later
+// Places lists the files that t reads on its own, groups in the order of reading. Only
+// the first existing file of a group counts. Claude Code merges its groups, and later
 // ones win; the other tools take the first group that has a file.
 func (h Host) Places(t Tool) [][]string {
 	switch t {
@@ -52,14 +52,14 @@ func (h Host) Places(t Tool) [][]string {
 				groups = append(groups, []string{filepath.Join(dropIns, name)})
 			}
 		}
-		// In the home directory the user's file is the project's, too.
+		// In the home directory the user's file is also the project's file.
 		return slices.CompactFunc(groups, slices.Equal)
 	case SRT:
 		return [][]string{{filepath.Join(h.Home, ".srt-settings.json")}}
 	case Fence:
 		var groups [][]string
 		for dir := h.Dir; ; dir = filepath.Dir(dir) {
-			groups = append(groups, in(dir, fenceNames))
+			groups = append(groups, joinNames(dir, fenceNames))
 			if dir == filepath.Dir(dir) {
 				break
 			}
@@ -69,19 +69,19 @@ func (h Host) Places(t Tool) [][]string {
 	return nil
 }
 
-// fenceBase is fence's configuration of the user.
+// fenceBase returns the places of the user's configuration of fence.
 func (h Host) fenceBase() [][]string {
 	config := h.ConfigHome
 	if !filepath.IsAbs(config) {
 		config = filepath.Join(h.Home, ".config")
 	}
 	return [][]string{
-		in(filepath.Join(config, "fence"), fenceNames),
-		in(h.Home, []string{".fence.jsonc", ".fence.json"}),
+		joinNames(filepath.Join(config, "fence"), fenceNames),
+		joinNames(h.Home, []string{".fence.jsonc", ".fence.json"}),
 	}
 }
 
-func in(dir string, names []string) []string {
+func joinNames(dir string, names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = filepath.Join(dir, n)
@@ -103,7 +103,7 @@ func managedDir() string {
 	return "/etc/claude-code"
 }
 
-// isManaged reports whether file is called as an administrator's file for Claude Code.
+// isManaged reports whether file has the name of an administrator's file for Claude Code.
 func isManaged(file string) bool {
 	return filepath.Base(file) == "managed-settings.json" || filepath.Base(filepath.Dir(file)) == "managed-settings.d"
 }

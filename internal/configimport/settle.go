@@ -41,9 +41,9 @@ type rules struct {
 }
 
 // settle converts the four lists of paths to the meaning of a policy. In the tool a denial wins
-// over a more specific rule, for writing always and for reading where weak is set.
-// Here the deeper path wins, then a path over a glob, then exclude over ro over rw. So
-// what is granted below a denial is left out, and so is a glob that may reach there.
+// over a more specific rule: for writing always, for reading if weak is set. In a policy the
+// deeper path wins, then a path over a glob, then exclude over ro over rw. So settle omits a
+// grant below a denial, and a glob that may match there.
 func (d *draft) settle() *rules {
 	r := &rules{d: d, workspace: d.resolve(".")}
 	for _, a := range d.denyRead {
@@ -74,14 +74,15 @@ func (r *rules) hide(a access) {
 	default:
 		r.exclude.add(a.text, a.from)
 	}
-	// A preset names the home directory, which is deeper, or exact where this is a glob.
+	// A preset names the home directory itself, a deeper path or a path instead of a glob, and
+	// would win.
 	if home := r.d.resolve("~"); a.isAbove(home) && home != "/" {
 		r.exclude.add("~", a.from)
 	}
 }
 
-// own reports whether a lies in a directory that a sandbox builds itself, and adds the
-// lack for it.
+// own reports whether a lies in a directory that a sandbox creates itself, and then adds a
+// lack.
 func (r *rules) own(a access) bool {
 	for _, dir := range []string{"/proc", "/sys"} {
 		if isWithin(a.base, dir) {
@@ -101,7 +102,7 @@ func (r *rules) own(a access) bool {
 // protect turns denyWrite into ro.
 func (r *rules) protect(a access) {
 	if isWithin(a.base, "/proc") || isWithin(a.base, "/sys") || isWithin(a.base, "/dev") || isWithin(a.base, "/run") {
-		r.d.say(a.lack(Moot, "nothing of the host can be written there", ""))
+		r.d.say(a.lack(Moot, "no file of the host can be written there", ""))
 		return
 	}
 	if !a.isGlob() && r.isHidden(a.base) {
@@ -114,9 +115,9 @@ func (r *rules) protect(a access) {
 		case !n.isGlob() && isWithin(a.base, n.base) && r.isHidden(a.base):
 			return
 		case !n.isGlob() && isWithin(a.base, n.base) && n.base != a.base:
-			continue // something opens it again
+			continue // another rule allows it again
 		}
-		// What matches inside of what is hidden must not be shown by being read-only.
+		// Making a match below a hidden path read-only would show it, so it is excluded.
 		last := a.rest[strings.LastIndexByte(a.rest, '/')+1:]
 		if strings.ContainsAny(last, "{}") {
 			last = "*"
@@ -126,12 +127,12 @@ func (r *rules) protect(a access) {
 	r.ro.add(a.text, a.from)
 }
 
-// isHidden reports whether at is hidden and nothing deeper opens it again.
+// isHidden reports whether at is hidden and no deeper rule allows it again.
 func (r *rules) isHidden(at string) bool {
 	closed, open := -1, -1
 	for _, n := range r.d.denyRead {
 		if closed = max(closed, n.level(at)); n.deep && n.isAbove(at) {
-			closed = len(at) + 1 // each entry below is meant
+			closed = len(at) + 1 // the rule denies each entry below
 		}
 	}
 	for _, a := range slices.Concat(r.d.allowRead, r.d.allowWrite) {
@@ -140,8 +141,7 @@ func (r *rules) isHidden(at string) bool {
 	return closed > open
 }
 
-// level returns the length of the deepest path that a stands for and that is at or above
-// it, or -1.
+// level returns the length of the deepest match of a that is at or above at, or -1.
 func (a access) level(at string) int {
 	if !a.isAbove(at) {
 		return -1
@@ -152,7 +152,7 @@ func (a access) level(at string) int {
 	return len(at)
 }
 
-// grants returns the entries of a list that no denial takes back.
+// grants returns the entries of a list over which no denial wins.
 func (r *rules) grants(list []access, write bool) []access {
 	var out []access
 	for _, a := range list {
@@ -169,7 +169,7 @@ func (r *rules) grants(list []access, write bool) []access {
 	return out
 }
 
-// takenBack returns the denial that wins over a, and whether only a part of a is meant.
+// takenBack returns the denial that wins over a, and whether it denies only a part of a.
 func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 	if write {
 		for i := range r.d.denyWrite {
@@ -211,7 +211,7 @@ func (r *rules) open(a access) {
 	}
 }
 
-// show turns allowRead into ro, but where that would only take the right to write away.
+// show turns allowRead into ro, except where that would only remove the right to write.
 func (r *rules) show(a access, writable []access) {
 	hidden := 0
 	for _, n := range r.d.denyRead {
@@ -226,7 +226,7 @@ func (r *rules) show(a access, writable []access) {
 	}
 	switch {
 	case hidden == 0 && isWithin(a.base, r.workspace), a.base == "/" && !a.isGlob():
-		return // nothing hides it
+		return // no rule hides it
 	case isWithin(a.base, "/dev") || isWithin(a.base, "/proc") || isWithin(a.base, "/sys"):
 		return // the sandbox's own
 	case isWithin(a.base, "/run"):
@@ -236,7 +236,7 @@ func (r *rules) show(a access, writable []access) {
 	r.ro.add(a.text, a.from)
 }
 
-// presetRules takes presets off that would give more than the settings do.
+// presetRules removes presets that would grant more than the settings do.
 func (r *rules) presetRules() {
 	for _, preset := range []string{"@caches", "@agents"} {
 		if r.d.closed != nil {
@@ -250,7 +250,7 @@ func (r *rules) presetRules() {
 			r.presets.add("!"+preset, n.from)
 		}
 	}
-	// ownDirectory has those that hide the working directory itself.
+	// ownDirectory handles the rules that hide the working directory itself.
 	below := slices.DeleteFunc(slices.Clone(r.d.denyRead), func(n access) bool { return n.isAbove(r.workspace) })
 	for _, preset := range []string{"@lint/ts", "@lint/go", "@lint/python"} {
 		if n := r.against(preset, below); n != nil {
@@ -259,8 +259,8 @@ func (r *rules) presetRules() {
 	}
 }
 
-// against returns the denial that a path of the preset would win over: one that is less
-// deep, or a glob.
+// against returns a denial over which a path of the preset would win: a less deep one, or a
+// glob.
 func (r *rules) against(preset string, denials []access) *access {
 	for _, p := range policy.PresetPaths(preset) {
 		at := r.d.resolve(p)
@@ -273,7 +273,7 @@ func (r *rules) against(preset string, denials []access) *access {
 	return nil
 }
 
-// ownDirectory decides about the working directory, which a preset makes writable.
+// ownDirectory sets the access to the working directory, which a preset makes writable.
 func (r *rules) ownDirectory(writable []access) {
 	ws, d := r.workspace, r.d
 	hidden, shown := -1, -1
@@ -294,7 +294,7 @@ func (r *rules) ownDirectory(writable []access) {
 			r.presets.add(preset, by)
 		}
 		it := item{from: by}
-		d.say(it.lack(Stricter, "the working directory is hidden, and nothing can be started in it", `filesystem.ro or filesystem.rw with "."`))
+		d.say(it.lack(Stricter, "the working directory is hidden, so no command can start in it", `filesystem.ro or filesystem.rw with "."`))
 		return
 	}
 	if i := slices.IndexFunc(d.denyWrite, func(n access) bool { return n.isAbove(ws) }); i >= 0 {
@@ -307,7 +307,7 @@ func (r *rules) ownDirectory(writable []access) {
 	r.ro.add(".", *d.closed)
 	for _, w := range writable {
 		if w.isAbove(ws) {
-			d.say(w.lack(Stricter, "a sandbox may be started in any directory, so the one where it starts is writable only where that is said", `filesystem.rw with "."`))
+			d.say(w.lack(Stricter, "a sandbox may start in any directory, so its working directory is writable only if the policy names it", `filesystem.rw with "."`))
 		}
 	}
 }

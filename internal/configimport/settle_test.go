@@ -12,15 +12,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// words are the possible entries of a list of the fuzz target.
+// words are the entries that the fuzz target can put into a list.
 var words = []string{
 	".", "src", "src/gen", "src/**", "*/gen", "**/.env", ".env", "~", "~/private", "~/private/pub", "~/link", "~/link/pub", "~/*", "~/.c*",
 	"secrets/**", "secrets/pub", "secrets", "~/other", "docs/*", "*", "~/.cache", "~/.claude", "..", "~/p*/pub", "src/gen/out.go", "*.toml",
 	"~/**/pub", "src/.env", "~/private/**", "pyproject.toml", "~/go/pkg", "../private", "s*", "~/notes/n", "~/n*", "gone/x", "**",
 }
 
-// FuzzSettle compares imported policies with a naive reading of srt's rules: what they
-// forbid is forbidden. Each pair of bytes is a list and an entry of it.
+// FuzzSettle compares imported policies with a naive reading of srt's rules: the policy
+// must forbid what they forbid. Each pair of bytes is a list and an entry of it.
 func FuzzSettle(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 2, 7})
 	f.Add([]byte{0, 11, 1, 8, 0, 4, 1, 1, 3, 9, 2, 28})
@@ -55,7 +55,7 @@ func FuzzSettle(f *testing.F) {
 		plan, err := policy.Resolve(sandbox.Spec{Workspace: host.Dir, Home: host.Home, Env: []string{"PATH=/usr/bin"}, Layers: []sandbox.Layer{policy.Defaults(), imported}})
 		if err != nil {
 			if strings.Contains(err.Error(), "it is hidden") {
-				return // nothing starts, so nothing is allowed
+				return // no command starts, so nothing is allowed
 			}
 			t.Fatalf("%v\n%s", err, r.JSONC())
 		}
@@ -72,7 +72,7 @@ func FuzzSettle(f *testing.F) {
 	})
 }
 
-// naive reads the lists as srt's manual has them.
+// naive reads the lists as srt's manual describes them.
 type naive struct {
 	host  Host
 	lists map[string][]string
@@ -116,7 +116,7 @@ func (n naive) match(word, at string) bool {
 		expr = strings.ReplaceAll(expr, r[0], r[1])
 	}
 	re := regexp.MustCompile("^" + expr + "$")
-	// A link that matches stands for what it leads to.
+	// A link that matches stands for its target.
 	if target := filepath.Join(n.host.Home, "private"); at == target && re.MatchString(filepath.Join(n.host.Home, "link")) {
 		return true
 	}

@@ -27,13 +27,13 @@ func (d *draft) readSRT(f File) {
 	credentials := o.object("credentials")
 	d.credentials(credentials, syntax{}, allow)
 	credentials.done()
-	o.note(Moot, "messages about what is refused are not filtered", "", "ignoreViolations")
-	o.note(Moot, "the isolation is not weaker inside containers", "", "enableWeakerNestedSandbox")
+	o.note(Moot, "reports of refusals are not filtered", "", "ignoreViolations")
+	o.note(Moot, "the isolation is the same inside containers", "", "enableWeakerNestedSandbox")
 	o.note(Moot, macOnly, "", "enableWeakerNetworkIsolation", "allowAppleEvents")
-	o.note(Moot, "terminals work here", "", "allowPty")
-	o.note(Moot, "what is protected is looked for without it", "", "mandatoryDenySearchDepth", "ripgrep")
-	o.note(Moot, "this program is not used, or is found without a setting", "", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath")
-	o.note(Moot, "it is about Windows", "", "windows")
+	o.note(Moot, "commands can use terminals", "", "allowPty")
+	o.note(Moot, "agent-sandbox finds the protected paths without it", "", "mandatoryDenySearchDepth", "ripgrep")
+	o.note(Moot, "agent-sandbox does not use this program, or finds it without a setting", "", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath")
+	o.note(Moot, "it applies to Windows only", "", "windows")
 	o.note(Grant, "git's configuration is the host's", `"env": {"set": {"GIT_CONFIG_COUNT": ...}}`, "git")
 	o.done()
 }
@@ -43,7 +43,7 @@ func (d *draft) srtNetwork(o *object) {
 		return
 	}
 	d.unixSockets(o)
-	o.note(Moot, "refusals have texts of their own", "", "deniedDomainReasons")
+	o.note(Moot, "agent-sandbox writes its own text for a refusal", "", "deniedDomainReasons")
 	o.note(Moot, alwaysSo, "", "strictAllowlist")
 	for _, it := range o.list("deniedResolvedAddresses") {
 		d.deniedAddress(it)
@@ -102,8 +102,8 @@ func (d *draft) unixSockets(o *object) {
 	o.note(Moot, macOnly, "", "allowMachLookup")
 }
 
-// deniedAddress reads an address or range that allowed names may not lead to: a rule that
-// denies an address has that meaning here.
+// deniedAddress reads an address or range that allowed names must not resolve to. A policy's
+// rule that denies an address has this meaning.
 func (d *draft) deniedAddress(it item) {
 	prefix, err := netip.ParsePrefix(it.value)
 	if addr, aerr := netip.ParseAddr(it.value); aerr == nil && addr.Zone() == "" {
@@ -117,8 +117,8 @@ func (d *draft) deniedAddress(it item) {
 	d.deny = append(d.deny, item{prefix.Masked().String(), it.from})
 }
 
-// proxyPorts reads the ports of proxies that filter in the tool's place. The gateway filters
-// as well and forwards to the first.
+// proxyPorts reads the ports of proxies that filter instead of the tool. The gateway
+// filters, too, and forwards to the first of them.
 func (d *draft) proxyPorts(http, socks *item) {
 	if http != nil {
 		d.proxy(http, "http://127.0.0.1:"+http.value)
@@ -147,7 +147,7 @@ func (d *draft) parentProxy(o *object) {
 	o.done()
 }
 
-// terminate reads how TLS is opened.
+// terminate reads the settings for the inspection of TLS.
 func (d *draft) terminate(o *object) {
 	if o == nil {
 		return
@@ -160,7 +160,7 @@ func (d *draft) terminate(o *object) {
 		d.ca = cert
 	case cert != nil || key != nil:
 		it := item{from: from}
-		d.say(it.lack(Stricter, "certificate and key have to stand in one file; an ephemeral authority is made instead", "network.ca"))
+		d.say(it.lack(Stricter, "certificate and key must be in one file; an ephemeral authority replaces them", "network.ca"))
 	}
 	it := item{from: from}
 	d.say(it.lack(Moot, "TLS is opened only for hosts that a secret or a rule needs it for", "network.inspect"))

@@ -30,8 +30,8 @@ func ParseTool(name string) (Tool, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "unknown tool %s, expected claude, srt or fence", jsonc.Clip(name))
 }
 
-// Guess returns the tool whose settings a file holds, by its name or else by its keys. The error
-// has code Invalid: broken JSON, or keys of several tools or of none.
+// Guess returns the tool whose settings a file contains, by its name or else by its keys. The
+// error has code Invalid: broken JSON, or keys of several tools or of none.
 func Guess(file string, data []byte) (Tool, error) {
 	if t := byName(file); t != "" {
 		return t, nil
@@ -49,7 +49,7 @@ func Guess(file string, data []byte) (Tool, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	why := "nothing in it is particular to one of them"
+	why := "none of its keys identifies one of them"
 	if len(found) > 1 {
 		why = "it has keys of more than one of them"
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Build builds an image with the engine's layer cache and returns its ID. The error of a failed step names the step and ends
-// with the last lines of its output. When ctx ends, the build ends with its containers.
+// Build builds an image with the engine's layer cache and returns its ID. The error of a failed step names the step and
+// ends with the last lines of its output. When ctx ends, the engine stops the build and its containers.
 func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,7 +61,7 @@ func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) 
 // buildLog reads the engine's messages about a build.
 type buildLog struct {
 	progress func(string)
-	id       string   // of the image; empty: not built yet
+	id       string   // ID of the image; empty: not built yet
 	step     string   // "3/7 : RUN make"
 	last     []string // the last lines of the step's output
 	line     strings.Builder

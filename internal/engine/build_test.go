@@ -13,7 +13,7 @@ func Test_Messages_Of_A_Build_Are_Read(t *testing.T) {
 		id           string
 		code         sandbox.Code
 		text         []string // in the error
-		lines        int      // that were told
+		lines        int      // expected lines of output
 	}{
 		{"a build that succeeds", `{"stream":"Step 1/1 : FROM x\n"}{"aux":{"ID":"sha256:1"}}`, "sha256:1", "", nil, 1},
 		{

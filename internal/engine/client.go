@@ -28,8 +28,8 @@ type Client struct {
 	Host string // its address, such as "unix:///var/run/docker.sock"
 }
 
-// Open connects to the engine that [Host] finds with env, a process's environment. Unavailable: the engine does not answer, or
-// does not admit this user.
+// Open connects to the engine that [Host] finds with env, a process's environment. Unavailable: the engine does not
+// answer, or rejects this user.
 func Open(ctx context.Context, env []string) (*Client, error) {
 	host, err := Host(env)
 	if err != nil {
@@ -76,8 +76,9 @@ func (c *Client) Podman(ctx context.Context) (bool, error) {
 // IsLocal reports whether the engine runs on this host, so that it can mount this host's files.
 func (c *Client) IsLocal() bool { return strings.HasPrefix(c.Host, "unix://") }
 
-// Wrap gives an error of the engine a code: NotFound and Exists as the engine reports them, Unavailable when it did not
-// answer, Exhausted for a full disk. doing names the operation, in words that fit after "cannot". A nil err stays nil.
+// Wrap adds a code to an error of the engine: NotFound and Exists as the engine reports them, Unavailable if it did not
+// answer, Exhausted for a full disk. doing names the operation; it follows "cannot" in the message. A nil err stays
+// nil.
 func (c *Client) Wrap(err error, doing string) error {
 	switch {
 	case err == nil:

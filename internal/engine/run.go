@@ -110,6 +110,6 @@ type capped struct{ bytes.Buffer }
 
 func (b *capped) Write(p []byte) (int, error) {
 	room := max(0, maxRunOutput-b.Len())
-	_, _ = b.Buffer.Write(p[:min(room, len(p))]) // a buffer never fails
+	_, _ = b.Buffer.Write(p[:min(room, len(p))]) // writing to a buffer never fails
 	return len(p), nil
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Apply closes a network namespace, opens what the rules allow, and proves that the rest
-// is closed. netns is /proc/PID/ns/net of a process in it; the caller closes it, and must
-// not let anything hostile run there before Apply has returned.
+// Apply closes a network namespace, opens the addresses that the rules allow, and
+// verifies that all others are closed. netns is /proc/PID/ns/net of a process in it; the
+// caller closes it, and must not let hostile programs run there before Apply has
+// returned.
 //
-// Names without an address, addresses that several names share, and GitHub's ranges when
-// they cannot be fetched are warnings of the report; when nothing is left, everything is
-// closed. Any error leaves everything closed, except Invalid and Unsupported (the rules,
-// or a namespace that is our own), before which nothing was touched, and Unavailable:
-// without root, or in a kernel without nf_tables, there may be no filter at all.
+// The report warns of names without an address, of addresses that several names share,
+// and of a failure to fetch GitHub's ranges. If no address remains, everything is closed.
+// After an error everything is closed, with two exceptions. Invalid and Unsupported
+// (wrong rules, or the namespace of this process) mean that Apply changed nothing. After
+// Unavailable there may be no filter at all: without root, or in a kernel without
+// nf_tables.
 func Apply(ctx context.Context, netns *os.File, r Rules) (Report, error) {
 	c, err := r.compile()
 	if err != nil {
@@ -28,25 +30,25 @@ func Apply(ctx context.Context, netns *os.File, r Rules) (Report, error) {
 	if err := Close(netns); err != nil {
 		return Report{}, err
 	}
-	return put(ctx, netns, r, c, &Report{})
+	return applyRules(ctx, netns, r, c, &Report{})
 }
 
-// Update asks for the names of a namespace that Apply has closed once more, and exchanges
-// what is open in one transaction. before is the last report: an address that a name no
-// longer has stays open for an hour, and a name that cannot be asked for keeps what it
-// had. After an error what was open before is closed, too, unless the context ended
-// before anything was touched.
+// Update resolves the names of the rules again, for a namespace that Apply has closed,
+// and replaces the open addresses in one transaction. before is the last report: an
+// address that a name no longer has stays open for an hour, and a name that cannot be
+// resolved keeps its addresses. After an error all addresses are closed, unless the
+// context ended before Update changed the filter.
 func Update(ctx context.Context, netns *os.File, r Rules, before Report) (Report, error) {
 	c, err := r.compile()
 	if err != nil {
 		return Report{}, err
 	}
-	return put(ctx, netns, r, c, &before)
+	return applyRules(ctx, netns, r, c, &before)
 }
 
-// Close closes a network namespace: nothing but loopback, without the engine's resolver.
+// Close closes a network namespace: only loopback works, without the engine's resolver.
 func Close(netns *os.File) error {
-	return inside(netns, func() error {
+	return runInside(netns, func() error {
 		conn, err := connect()
 		if err != nil {
 			return err
@@ -56,7 +58,7 @@ func Close(netns *os.File) error {
 		if err != nil {
 			return err
 		}
-		t, _, err := write(conn, l, nil)
+		t, _, err := writeRules(conn, l, nil)
 		if err != nil {
 			return err
 		}
@@ -67,29 +69,29 @@ func Close(netns *os.File) error {
 	})
 }
 
-// Check proves on a namespace of its own that this host lets us build firewalls: nil, or
-// Unavailable with a hint. It changes nothing that lasts.
+// Check tests with a namespace of its own whether this process can build a firewall on
+// this host. It returns nil, or Unavailable with a hint, and leaves no changes.
 func Check() error {
 	var netns *os.File
-	err := apart(func() (err error) {
+	err := runOnThread(func() (err error) {
 		if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
 			netns, err = os.Open("/proc/thread-self/ns/net")
 		}
 		return err
 	})
 	if err != nil {
-		return refused("make a network namespace", err)
+		return refusalError("make a network namespace", err)
 	}
 	defer netns.Close()
 	return Close(netns)
 }
 
-func put(ctx context.Context, netns *os.File, r Rules, c compiled, before *Report) (Report, error) {
+func applyRules(ctx context.Context, netns *os.File, r Rules, c compiled, before *Report) (Report, error) {
 	report, err := lookUp(ctx, r, c, before)
 	if err != nil {
 		return Report{}, err
 	}
-	err = inside(netns, func() error { return report.fill(ctx, r, c) })
+	err = runInside(netns, func() error { return report.fill(ctx, r, c) })
 	if err == nil {
 		return report, nil
 	}
@@ -99,7 +101,7 @@ func put(ctx context.Context, netns *os.File, r Rules, c compiled, before *Repor
 	return Report{}, err
 }
 
-// fill runs in the namespace.
+// fill writes and verifies the rules; it runs in the namespace.
 func (r *Report) fill(ctx context.Context, rules Rules, c compiled) error {
 	conn, err := connect()
 	if err != nil {
@@ -116,7 +118,7 @@ func (r *Report) fill(ctx context.Context, rules Rules, c compiled) error {
 			open[i].v6 = nil
 		}
 	}
-	t, frames, err := write(conn, l, open)
+	t, frames, err := writeRules(conn, l, open)
 	if err != nil {
 		return err
 	}
@@ -133,9 +135,9 @@ func (r *Report) fill(ctx context.Context, rules Rules, c compiled) error {
 	return nil
 }
 
-// write replaces the rule set, and does without the table of frames in a kernel that
-// does not know its hook.
-func write(conn *nftables.Conn, l links, open []opening) (t *table, frames bool, err error) {
+// writeRules replaces the rule set. It omits the table for frames if the kernel does not
+// support its hook.
+func writeRules(conn *nftables.Conn, l links, open []opening) (t *table, frames bool, err error) {
 	if t, err = replace(conn, l, open, true); err == nil {
 		return t, true, nil
 	}
@@ -144,5 +146,5 @@ func write(conn *nftables.Conn, l links, open []opening) (t *table, frames bool,
 			return t, false, nil
 		}
 	}
-	return nil, false, refused("write the rules", err)
+	return nil, false, refusalError("write the rules", err)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Apply is Unavailable: network namespaces are Linux's.
+// Apply is Unavailable: only Linux has network namespaces.
 func Apply(context.Context, *os.File, Rules) (Report, error) { return Report{}, Check() }
 
 // Update is Unavailable.

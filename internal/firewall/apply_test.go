@@ -58,7 +58,7 @@ func Test_Firewall_Opens_Only_Listed_Addresses(t *testing.T) {
 	}
 }
 
-func Test_Firewall_Is_Closed_When_Nothing_Is_Left(t *testing.T) {
+func Test_Firewall_Without_Addresses_Is_Closed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	r := b.apply(t, b.rules("gone.test"))
@@ -165,7 +165,7 @@ func Test_Firewall_Closes_When_The_Context_Ends(t *testing.T) {
 	}
 }
 
-func Test_Firewall_Refuses_What_It_Cannot_Hold(t *testing.T) {
+func Test_Firewall_Rejects_Rules_It_Cannot_Enforce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	for _, c := range []struct {
@@ -213,7 +213,7 @@ func Test_Firewall_Does_Not_Touch_The_Host(t *testing.T) {
 }
 
 // A child of the test without capabilities, and root by name only, as in many containers.
-func Test_Firewall_Without_Rights_Names_The_Other_Way(t *testing.T) {
+func Test_Firewall_Without_Privileges_Suggests_The_Allow_List(t *testing.T) {
 	const child = "FIREWALL_TEST_WITHOUT_RIGHTS"
 	if os.Getenv(child) != "" {
 		fmt.Println(firewall.Check(), sandbox.HintOf(firewall.Check()))
@@ -235,7 +235,7 @@ func Test_Firewall_Without_Rights_Names_The_Other_Way(t *testing.T) {
 	}
 }
 
-func Test_Firewall_Follows_Names(t *testing.T) {
+func Test_Firewall_Follows_Address_Changes_Of_Names(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.names.name("cdn.test", allowed)

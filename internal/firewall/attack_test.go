@@ -59,7 +59,8 @@ var attacks = []attack{
 	{"a frame of IPv6", frames(0x86dd, frame(0x86dd, packet6(strange6)))},
 }
 
-// What gets out without a firewall must not get out with one, and the wire says which.
+// Without a firewall these packets leave the box; with one they must not. The wire shows
+// which ones leave.
 func Test_Attacks_On_The_Firewall_Do_Not_Leave_The_Box(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -111,8 +112,8 @@ func Test_A_Connection_From_Before_The_Firewall_Carries_Nothing(t *testing.T) {
 	}
 }
 
-// The engine's resolver listens inside, at an address of loopback, and asks the world
-// for whatever it is asked: a tunnel in names.
+// The engine's resolver listens inside, at a loopback address, and forwards every query
+// to the world: a tunnel through names.
 func Test_The_Resolver_Of_The_Engine_Is_Closed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -154,7 +155,7 @@ func connect(to string) func(*testing.T) {
 	}
 }
 
-// socket makes one, or ends the case.
+// socket creates a socket, or ends the case.
 func socket(t *testing.T, domain, kind, proto int) int {
 	t.Helper()
 	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, proto)
@@ -164,7 +165,7 @@ func socket(t *testing.T, domain, kind, proto int) int {
 	return fd
 }
 
-// send ignores that the kernel refuses: what counts is what arrives.
+// send ignores a refusal of the kernel, because the test checks what arrives.
 func send(t *testing.T, fd int, to netip.AddrPort, body []byte) {
 	t.Helper()
 	if a := to.Addr(); a.Is4() {
@@ -213,7 +214,7 @@ func raw6(to string, proto int, body []byte) func(*testing.T) {
 	}
 }
 
-// header sends a packet whose IP header is ours (IP_HDRINCL is on for IPPROTO_RAW).
+// header sends a packet with an IP header of the test (IP_HDRINCL is on for IPPROTO_RAW).
 func header(to string, p []byte) func(*testing.T) {
 	return raw(to, unix.IPPROTO_RAW, p)
 }

@@ -46,7 +46,7 @@ type bed struct {
 	names            *nameServer
 }
 
-// need skips, or fails where CI says that this must run.
+// need skips the test, or fails it where CI requires it.
 func need(t *testing.T) {
 	t.Helper()
 	why := ""
@@ -213,7 +213,7 @@ func dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// reaches says whether a connection from the namespace carries a byte both ways.
+// reaches reports whether a connection from the namespace carries a byte both ways.
 func reaches(t *testing.T, ns *os.File, host string, port int) (ok bool) {
 	t.Helper()
 	in(t, ns, func() {
@@ -268,8 +268,8 @@ func (b *bed) listen(t *testing.T) *wire {
 	return w
 }
 
-// heard returns the frames since the last call, those of ARP apart. The box sends one
-// last ARP frame, which ends them: a wire keeps the order.
+// heard returns the frames since the last call, without those of ARP. The box sends one last ARP
+// frame to mark their end: a wire keeps the order.
 func (b *bed) heard(t *testing.T, w *wire) [][]byte {
 	t.Helper()
 	marker := frame(0x0806, bytes.Repeat([]byte{0xee}, 46))
@@ -300,7 +300,7 @@ func frame(ether uint16, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(f, ether), body...)
 }
 
-// sendFrame sends past the kernel's IP; proto is what the socket says that it is.
+// sendFrame bypasses the kernel's IP; proto is the protocol that the socket names to the kernel.
 func sendFrame(t *testing.T, proto uint16, f []byte) {
 	t.Helper()
 	link, err := net.InterfaceByName("eth0")
@@ -314,7 +314,7 @@ func sendFrame(t *testing.T, proto uint16, f []byte) {
 		return
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// Refused is as good as not sent: what counts is what arrives.
+	// A refusal is as good as a frame that was not sent: the test checks what arrives.
 	_ = unix.Sendto(fd, f, 0, &unix.SockaddrLinklayer{Protocol: htons(proto), Ifindex: link.Index, Halen: 6})
 }
 

@@ -28,8 +28,8 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-// In a real container on a network of the engine's, with its resolver, gateway and
-// another container, and without a capability.
+// The test uses a real container without capabilities, on a network of the engine with
+// its resolver, its gateway and another container.
 func Test_Firewall_Holds_A_Container_Of_Docker(t *testing.T) {
 	need(t)
 	if out, err := docker(t, "image", "inspect", "busybox:latest"); err != nil {

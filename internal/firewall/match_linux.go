@@ -33,14 +33,14 @@ func verdict(kind expr.VerdictKind) []expr.Any { return []expr.Any{&expr.Verdict
 
 func accept() []expr.Any { return verdict(expr.VerdictAccept) }
 
-// viaLoopback is for one direction: key is MetaKeyIIFNAME or MetaKeyOIFNAME.
+// viaLoopback matches packets of loopback in one direction: key is MetaKeyIIFNAME or MetaKeyOIFNAME.
 func viaLoopback(key expr.MetaKey) []expr.Any {
 	name := make([]byte, unix.IFNAMSIZ)
 	copy(name, "lo")
 	return []expr.Any{meta(key), equal(name...)}
 }
 
-// family and its place of addresses.
+// family is an address family with the position of its addresses.
 type family struct {
 	proto        byte // NFPROTO
 	ether        [2]byte
@@ -122,7 +122,7 @@ func neighbor() []expr.Any {
 	)
 }
 
-// reject drops a packet with an answer, so that a program fails at once instead of waiting.
+// reject refuses a packet with an answer, so that a program fails at once instead of waiting.
 func reject(tcp bool) []expr.Any {
 	r := &expr.Reject{Type: unix.NFT_REJECT_ICMPX_UNREACH, Code: unix.NFT_REJECT_ICMPX_ADMIN_PROHIBITED}
 	if tcp {

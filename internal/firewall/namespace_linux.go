@@ -12,15 +12,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// inside runs fn in a network namespace and returns what it returns. It refuses our own
-// namespace: a container with the host's network would close the host's.
-func inside(netns *os.File, fn func() error) error {
-	if err := foreign(netns); err != nil {
+// runInside runs fn in a network namespace and returns the error of fn. It refuses the namespace of this
+// process: for a container with the host's network, fn would close the host's network.
+func runInside(netns *os.File, fn func() error) error {
+	if err := checkNamespace(netns); err != nil {
 		return err
 	}
-	err := apart(func() error {
+	err := runOnThread(func() error {
 		if err := unix.Setns(int(netns.Fd()), unix.CLONE_NEWNET); err != nil {
-			return refused("enter the network namespace", err)
+			return refusalError("enter the network namespace", err)
 		}
 		return fn()
 	})
@@ -28,15 +28,15 @@ func inside(netns *os.File, fn func() error) error {
 	return err
 }
 
-// apart runs fn on a thread that ends with it, so it may change what a thread has. It is
-// never the first thread, which cannot end, and which /proc/self shows to every process.
-func apart(fn func() error) error {
+// runOnThread runs fn on a thread that ends with it, so fn may change the thread's namespaces. It is never
+// the first thread, which cannot end, and which /proc/self shows to every process.
+func runOnThread(fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
 			defer runtime.UnlockOSThread()
-			done <- apart(fn) // on another one, because this one is held
+			done <- runOnThread(fn) // on another thread, because this goroutine holds the first one
 			return
 		}
 		done <- fn() // never unlocked
@@ -44,7 +44,7 @@ func apart(fn func() error) error {
 	return <-done
 }
 
-func foreign(netns *os.File) error {
+func checkNamespace(netns *os.File) error {
 	if netns == nil {
 		return sandbox.Errorf(sandbox.Invalid, "no network namespace is given")
 	}
@@ -63,8 +63,9 @@ func foreign(netns *os.File) error {
 	return nil
 }
 
-// refused is the error for an operation that the kernel refused, with a hint at the way without privileges.
-func refused(what string, err error) error {
+// refusalError returns the error for an operation that the kernel refused. Its hint names the alternative
+// without privileges.
+func refusalError(what string, err error) error {
 	e := sandbox.Errorf(sandbox.Unavailable, "firewall: %s: %w", what, err)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
@@ -77,15 +78,15 @@ func refused(what string, err error) error {
 
 // links are the interfaces of the namespace that the thread is in.
 type links struct {
-	names []string // loopback apart
-	ipv6  bool     // an address that leads farther than the link
+	names []string // without loopback
+	ipv6  bool     // it has an address with more than link-local scope
 }
 
 func readLinks() (links, error) {
 	var l links
 	list, err := net.Interfaces()
 	if err != nil {
-		return l, refused("list its interfaces", err)
+		return l, refusalError("list its interfaces", err)
 	}
 	for _, i := range list {
 		if i.Flags&net.FlagLoopback == 0 {
@@ -94,7 +95,7 @@ func readLinks() (links, error) {
 	}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return l, refused("list its addresses", err)
+		return l, refusalError("list its addresses", err)
 	}
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is6() && p.Addr().IsGlobalUnicast() {

@@ -14,7 +14,7 @@ type opening struct {
 	v4, v6      []span
 }
 
-// openings returns the report's addresses for the rules.
+// openings returns the addresses of the report, one opening for each range of ports.
 func openings(c compiled, r *Report) []opening {
 	var out []opening
 	at := func(first, last uint16) *opening {
@@ -71,7 +71,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// merge sorts and joins what overlaps or touches: the kernel refuses intervals that do.
+// merge sorts spans and joins those that overlap or touch, because the kernel refuses such intervals.
 func merge(in []span) []span {
 	slices.SortFunc(in, func(a, b span) int { return a.from.Compare(b.from) })
 	var out []span

@@ -15,7 +15,7 @@ const (
 	metaTimeout = 15 * time.Second
 	metaBytes   = 8 << 20 // it has 0.2 MB today
 	maxRanges   = 4096
-	// A wider range does not belong to one company: the answer was tampered with.
+	// A wider range does not belong to one company, so the answer must be forged.
 	minBits4, minBits6 = 12, 28
 )
 
@@ -50,14 +50,14 @@ func fetchRanges(ctx context.Context, client *http.Client, url string) ([]netip.
 		return nil, fmt.Errorf("%s lists %d ranges", url, len(all))
 	}
 	for _, p := range all {
-		if err := plausible(p); err != nil {
+		if err := checkRange(p); err != nil {
 			return nil, fmt.Errorf("%s: range %s %w", url, p, err)
 		}
 	}
 	return all, nil
 }
 
-func plausible(p netip.Prefix) error {
+func checkRange(p netip.Prefix) error {
 	a := p.Addr()
 	switch {
 	case !p.IsValid(), p != p.Masked(), a.Is4In6():
@@ -70,9 +70,9 @@ func plausible(p netip.Prefix) error {
 	return nil
 }
 
-// plainClient uses no proxy of the environment and follows no redirect: either would let
-// another server choose GitHub's addresses.
-func plainClient() *http.Client {
+// newPlainClient returns a client that uses no proxy of the environment and follows no
+// redirect: either would let another server choose GitHub's addresses.
+func newPlainClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

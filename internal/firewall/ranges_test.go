@@ -106,7 +106,7 @@ func Test_Ranges_That_Cannot_Be_Trusted_Are_Not_Opened(t *testing.T) {
 	}
 }
 
-func Test_Presets_Are_Rules_That_A_Firewall_Holds(t *testing.T) {
+func Test_Presets_Are_Rules_That_A_Firewall_Enforces(t *testing.T) {
 	t.Parallel()
 	for _, name := range firewall.PresetNames() {
 		rules, ok := firewall.Preset(name)

@@ -12,21 +12,21 @@ type Report struct {
 	Hosts    []Host         `json:"hosts,omitempty"`
 	Ranges   []netip.Prefix `json:"ranges,omitempty"`   // GitHub's, merged
 	Warnings []string       `json:"warnings,omitempty"` // one line each, for people
-	// IPv6 is false when all of it is closed.
+	// IPv6 is false if all IPv6 addresses are closed.
 	IPv6 bool `json:"ipv6"`
-	// Frames says that frames which do not come through the kernel's IP (AF_PACKET) are
-	// filtered too; kernels before 5.16 cannot.
+	// Frames is true if the filter also covers frames that bypass the kernel's IP (AF_PACKET);
+	// kernels before 5.16 cannot filter them.
 	Frames bool `json:"frames"`
-	// Probes are the attempts that were made from inside and refused.
+	// Probes is the number of attempts from inside that the filter refused.
 	Probes int `json:"probes"`
 }
 
-// Host is one name of the rules and where it leads.
+// Host is one name of the rules and its addresses.
 type Host struct {
 	Name  string       `json:"name"`
 	Addrs []netip.Addr `json:"addrs,omitempty"`
-	// Old are addresses that the name had before, still open for connections that use
-	// them, until the time.
+	// Old are earlier addresses of the name. They stay open for existing connections until their
+	// time.
 	Old []Old `json:"old,omitempty"`
 }
 
@@ -36,8 +36,8 @@ type Old struct {
 	Until time.Time  `json:"until"`
 }
 
-// HostsFile returns lines for the /etc/hosts of the container, in which no name can be
-// asked for; "" when there is none.
+// HostsFile returns lines for /etc/hosts of the container, which cannot resolve names; "" if the
+// report has no names.
 func (r *Report) HostsFile() string {
 	var b strings.Builder
 	for _, h := range r.Hosts {

@@ -20,7 +20,7 @@ const (
 	linger        = time.Hour
 )
 
-// lookUp resolves all names at once; before is an earlier report.
+// lookUp resolves all names concurrently; before is an earlier report.
 func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, error) {
 	report, err := lookUpNames(ctx, r, c, before)
 	if err != nil || !c.github {
@@ -28,14 +28,14 @@ func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, e
 	}
 	client, url := r.Client, r.MetaURL
 	if client == nil {
-		client = plainClient()
+		client = newPlainClient()
 	}
 	if url == "" {
 		url = MetaURL
 	}
 	ranges, err := fetchRanges(ctx, client, url)
 	if err == nil {
-		err = special(c.rules, ranges)
+		err = checkRanges(c.rules, ranges)
 	}
 	switch {
 	case err == nil:
@@ -52,8 +52,8 @@ func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, e
 	return report, nil
 }
 
-// special refuses ranges that do not belong to the internet.
-func special(rules *hosts.Rules, ranges []netip.Prefix) error {
+// checkRanges returns Denied for a range that is not public.
+func checkRanges(rules *hosts.Rules, ranges []netip.Prefix) error {
 	for _, p := range ranges {
 		if v := rules.CheckAddr(hosts.Host{}, p.Addr(), 443, nil); !v.Allowed {
 			return sandbox.Errorf(sandbox.Denied, "range %s: %s", p, v.Reason)
@@ -74,7 +74,7 @@ func lookUpNames(ctx context.Context, r Rules, c compiled, before *Report) (Repo
 			names = append(names, n)
 		}
 	}
-	answers, errs := ask(ctx, r.Resolver, names)
+	answers, errs := resolveNames(ctx, r.Resolver, names)
 	if ctx.Err() != nil {
 		return report, ctx.Err()
 	}
@@ -83,12 +83,13 @@ func lookUpNames(ctx context.Context, r Rules, c compiled, before *Report) (Repo
 		h := Host{Name: name}
 		old := before.host(name)
 		if errs[i] != nil {
-			// Its addresses are better than none: names fail for minutes, agents run for hours.
-			h.Addrs, h.Old = old.Addrs, fresh(old.Old)
+			// Keep the old addresses: a name may fail for minutes, while an agent runs for
+			// hours.
+			h.Addrs, h.Old = old.Addrs, dropExpired(old.Old)
 			report.warn("%s has no address: %v", name, errs[i])
 		} else {
-			h.Addrs = public(&report, c, name, answers[i], own)
-			h.Old = left(old, h.Addrs)
+			h.Addrs = filterPublic(&report, c, name, answers[i], own)
+			h.Old = keepOld(old, h.Addrs)
 		}
 		for _, a := range h.Addrs {
 			if other, ok := owner[a]; ok {
@@ -102,7 +103,7 @@ func lookUpNames(ctx context.Context, r Rules, c compiled, before *Report) (Repo
 	return report, nil
 }
 
-func ask(ctx context.Context, resolver *net.Resolver, names []string) ([][]netip.Addr, []error) {
+func resolveNames(ctx context.Context, resolver *net.Resolver, names []string) ([][]netip.Addr, []error) {
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}
@@ -125,8 +126,8 @@ func ask(ctx context.Context, resolver *net.Resolver, names []string) ([][]netip
 	return answers, errs
 }
 
-// public keeps the addresses that a name may lead to.
-func public(report *Report, c compiled, name string, found []netip.Addr, own func(netip.Addr) bool) []netip.Addr {
+// filterPublic returns the addresses to which a name may resolve.
+func filterPublic(report *Report, c compiled, name string, found []netip.Addr, own func(netip.Addr) bool) []netip.Addr {
 	host, err := hosts.ParseHost(name)
 	if err != nil {
 		return nil
@@ -150,7 +151,7 @@ func public(report *Report, c compiled, name string, found []netip.Addr, own fun
 	return out
 }
 
-// port is the first one that is opened for a name.
+// port returns the first port that the rules open for a name.
 func (c compiled) port(name string) uint16 {
 	for _, e := range c.endpoints {
 		if e.Host.Name() == name {
@@ -160,10 +161,10 @@ func (c compiled) port(name string) uint16 {
 	return 0
 }
 
-// left are the addresses that a name no longer has: a name of a CDN changes every
-// minute, and what is being downloaded is not to break.
-func left(old Host, now []netip.Addr) []Old {
-	out := fresh(old.Old)
+// keepOld returns the addresses that a name no longer has: a CDN changes its addresses every minute, and running
+// downloads must not break.
+func keepOld(old Host, now []netip.Addr) []Old {
+	out := dropExpired(old.Old)
 	until := time.Now().Add(linger)
 	for _, a := range old.Addrs {
 		if !slices.ContainsFunc(out, func(o Old) bool { return o.Addr == a }) {
@@ -177,13 +178,13 @@ func left(old Host, now []netip.Addr) []Old {
 	return out
 }
 
-func fresh(old []Old) []Old {
+func dropExpired(old []Old) []Old {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(old), func(o Old) bool { return !o.Until.After(now) })
 }
 
-// ownAddrs reports addresses of this host, which are not the internet even when they
-// are public.
+// ownAddrs returns a predicate for the addresses of this host. They are not part of the internet, even if they are
+// public.
 func ownAddrs() (func(netip.Addr) bool, error) {
 	list, err := net.InterfaceAddrs()
 	if err != nil {

@@ -15,24 +15,22 @@ const MetaURL = "https://api.github.com/meta"
 
 // Rules define what a network namespace may reach. The zero value allows nothing.
 type Rules struct {
-	// Allow are presets ([PresetNames]) and rules of [hosts.Policy] that name a host, an
-	// address or a range, and ports (80 and 443 when there are none). A rule that only a
-	// proxy can hold is Unsupported. Names may not lead to private, link-local or the
-	// host's own addresses; only a rule for the address opens those.
+	// Allow are presets ([PresetNames]) and rules of [hosts.Policy] that name a host, an address or a range, and ports
+	// (80 and 443 when there are none). A rule that only a proxy can enforce is Unsupported. A name must not resolve
+	// to private, link-local or the host's own addresses; only a rule for the address opens those.
 	Allow []string
 
-	// MetaURL is asked for GitHub's ranges when @github is allowed; empty: [MetaURL].
+	// MetaURL is the address that publishes GitHub's ranges, for @github; empty: [MetaURL].
 	MetaURL string
 	// RequireRanges makes an unreachable MetaURL an error; otherwise it is a warning.
 	RequireRanges bool
 
-	// Reach are tried after set-up, and must answer; Refuse must not. Both are TCP.
-	// Without them a set of reserved addresses is tried, and the filter has to have
-	// counted each.
+	// Apply tests both lists with TCP: the addresses of Reach must answer, those of Refuse must not. It always tests a
+	// set of reserved addresses as well, and the filter must have counted each attempt.
 	Reach, Refuse []netip.AddrPort
 
-	Resolver *net.Resolver // asked for names; nil: the host's
-	Client   *http.Client  // fetches MetaURL; nil: one without a proxy, that follows no redirect
+	Resolver *net.Resolver // resolves the names; nil: the host's resolver
+	Client   *http.Client  // fetches MetaURL; nil: a client without proxy that follows no redirect
 }
 
 // compiled holds the names and addresses of the rules, before any name is resolved.

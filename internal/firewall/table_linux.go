@@ -17,8 +17,8 @@ const (
 	elements     = 400 // in one message; an attribute holds 64 KiB
 )
 
-// table is a rule set that is being written, and what it will have to look like when it
-// is read back.
+// table is a rule set that is being written, with the content that readBack must find in
+// the kernel.
 type table struct {
 	conn   *nftables.Conn
 	ids    uint32
@@ -41,14 +41,13 @@ func connect() (*nftables.Conn, error) {
 	limit := func(c *netlink.Conn) error { return c.SetDeadline(time.Now().Add(netlinkLimit)) }
 	conn, err := nftables.New(nftables.AsLasting(), nftables.WithSockOptions(limit))
 	if err != nil {
-		return nil, refused("open netlink", err)
+		return nil, refusalError("open netlink", err)
 	}
 	return conn, nil
 }
 
-// replace writes the whole rule set in one transaction: before it the old one holds,
-// after it the new one, and nothing in between. Without frames there is no table for
-// what AF_PACKET sends.
+// replace writes the whole rule set in one transaction: the new rules replace the old
+// ones without a gap. Without frames it writes no table for packets of AF_PACKET.
 func replace(conn *nftables.Conn, l links, open []opening, frames bool) (*table, error) {
 	t := &table{conn: conn}
 	if err := t.inet(open); err != nil {
@@ -62,7 +61,7 @@ func replace(conn *nftables.Conn, l links, open []opening, frames bool) (*table,
 	return t, conn.Flush()
 }
 
-// start empties a table of ours, which may not exist yet.
+// start creates one of our tables, or empties it.
 func (t *table) start(f nftables.TableFamily) *nftables.Table {
 	nt := &nftables.Table{Family: f, Name: tableName}
 	t.conn.AddTable(nt)
@@ -70,7 +69,7 @@ func (t *table) start(f nftables.TableFamily) *nftables.Table {
 	return t.conn.AddTable(nt)
 }
 
-// chain closes a hook; what rules do not accept is dropped.
+// chain adds a chain to a hook. It drops packets that its rules do not accept.
 func (t *table) chain(c *nftables.Chain) *chain {
 	drop := nftables.ChainPolicyDrop
 	c.Type, c.Policy, c.Priority = nftables.ChainTypeFilter, &drop, nftables.ChainPriorityFilter
@@ -111,11 +110,11 @@ func (t *table) set(nt *nftables.Table, name string, f family, spans []span) (*s
 	return s, nil
 }
 
-// inet is the filter for all that comes through the kernel's IP.
+// inet is the filter for packets of the kernel's IP.
 func (t *table) inet(open []opening) error {
 	nt := t.start(nftables.TableFamilyINet)
 	in := t.chain(&nftables.Chain{Name: "input", Table: nt, Hooknum: nftables.ChainHookInput})
-	// A container on two networks must not become a way between them.
+	// A container on two networks must not forward packets between them.
 	t.chain(&nftables.Chain{Name: "forward", Table: nt, Hooknum: nftables.ChainHookForward})
 	out := t.chain(&nftables.Chain{Name: "output", Table: nt, Hooknum: nftables.ChainHookOutput})
 
@@ -148,8 +147,8 @@ func (t *table) inet(open []opening) error {
 	return nil
 }
 
-// open lets TCP out to a set, and its answers in. Outwards no state counts: a connection
-// from before the filter ends with it.
+// open lets TCP out to a set, and its answers in. Outgoing packets are not accepted by
+// connection state: a connection from before the filter breaks.
 func (t *table) open(nt *nftables.Table, in, out *chain, o opening, f family) error {
 	spans := o.spans(f)
 	if len(spans) == 0 {
@@ -165,8 +164,8 @@ func (t *table) open(nt *nftables.Table, in, out *chain, o opening, f family) er
 	return nil
 }
 
-// frames is the same filter behind the sockets that make their own frames. It sees
-// packets, no connections.
+// frames is the same filter for sockets that make their own frames. It sees packets, not
+// connections.
 func (t *table) frames(l links, open []opening) error {
 	nt := t.start(nftables.TableFamilyNetdev)
 	for i, o := range open {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	refuseWait = 3 * time.Second // a packet that is dropped is waited for so long
+	refuseWait = 3 * time.Second // time to wait for the answer to a packet that the filter should refuse
 	reachWait  = 10 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (t *table) readBack() error {
 	return nil
 }
 
-// count returns the number of outgoing packets that were refused.
+// count returns the number of outgoing packets that the filter refused.
 func (t *table) count() (uint64, error) {
 	var n uint64
 	for _, c := range t.chains {
@@ -75,7 +75,7 @@ func (t *table) prove(ctx context.Context, r Rules, open []opening) (probes int,
 	if err := t.readBack(); err != nil {
 		return 0, err
 	}
-	for _, p := range closed(open) {
+	for _, p := range listProbes(open) {
 		if err := ctx.Err(); err != nil {
 			return probes, err
 		}
@@ -85,13 +85,13 @@ func (t *table) prove(ctx context.Context, r Rules, open []opening) (probes int,
 		probes++
 	}
 	for _, a := range r.Refuse {
-		if err := try(ctx, unix.SOCK_STREAM, a, refuseWait); err == nil {
+		if err := sendProbe(ctx, unix.SOCK_STREAM, a, refuseWait); err == nil {
 			return probes, fmt.Errorf("%s must not be reached, but is", a)
 		}
 		probes++
 	}
 	for _, a := range r.Reach {
-		if err := try(ctx, unix.SOCK_STREAM, a, reachWait); err != nil {
+		if err := sendProbe(ctx, unix.SOCK_STREAM, a, reachWait); err != nil {
 			return probes, fmt.Errorf("%s must be reached: %w", a, err)
 		}
 	}
@@ -104,9 +104,9 @@ type probe struct {
 	to   netip.AddrPort
 }
 
-// closed returns attempts at reserved addresses (RFC 5737, RFC 3849), at the engine's
-// resolver and at a cloud's metadata, except those that the rules open.
-func closed(open []opening) []probe {
+// listProbes returns probes of reserved addresses (RFC 5737, RFC 3849), of the engine's
+// resolver and of a cloud's metadata service, except those that the rules open.
+func listProbes(open []opening) []probe {
 	var out []probe
 	for _, p := range []probe{
 		{unix.SOCK_STREAM, netip.MustParseAddrPort("203.0.113.77:443")},
@@ -124,14 +124,14 @@ func closed(open []opening) []probe {
 	return out
 }
 
-// refuses makes one attempt, which has to fail; and where there is a route at all, it is
-// the filter that must have stopped it.
+// refuses makes one attempt, which must fail. If there is a route, the filter must have
+// counted the attempt.
 func (t *table) refuses(ctx context.Context, p probe) error {
 	before, err := t.count()
 	if err != nil {
 		return err
 	}
-	err = try(ctx, p.kind, p.to, refuseWait)
+	err = sendProbe(ctx, p.kind, p.to, refuseWait)
 	switch {
 	case err == nil:
 		return fmt.Errorf("%s was reached", p.to)
@@ -148,10 +148,10 @@ func (t *table) refuses(ctx context.Context, p probe) error {
 	return nil
 }
 
-// try connects, or sends one datagram, from the namespace of the thread; nil means that
+// sendProbe connects, or sends one datagram, from the namespace of the thread; nil means that
 // it went out.
-func try(ctx context.Context, kind int, to netip.AddrPort, wait time.Duration) error {
-	domain, sa := address(to)
+func sendProbe(ctx context.Context, kind int, to netip.AddrPort, wait time.Duration) error {
+	domain, sa := socketAddress(to)
 	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func try(ctx context.Context, kind int, to netip.AddrPort, wait time.Duration) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := writable(ctx, fd); err != nil {
+	if err := awaitConnect(ctx, fd); err != nil {
 		return err
 	}
 	code, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
@@ -176,15 +176,16 @@ func try(ctx context.Context, kind int, to netip.AddrPort, wait time.Duration) e
 	return err
 }
 
-func address(to netip.AddrPort) (domain int, sa unix.Sockaddr) {
+func socketAddress(to netip.AddrPort) (domain int, sa unix.Sockaddr) {
 	if a := to.Addr().Unmap(); a.Is4() {
 		return unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: a.As4()}
 	}
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 }
 
-// writable waits until a connection stands or has failed, or the context ends.
-func writable(ctx context.Context, fd int) error {
+// awaitConnect waits until a connection is established or has failed, or the context
+// ends.
+func awaitConnect(ctx context.Context, fd int) error {
 	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return err

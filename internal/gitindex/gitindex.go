@@ -31,7 +31,7 @@ func Hidden(index []byte) ([]string, error) {
 	return nil, errFormat
 }
 
-// New returns the names of after that are not in before.
+// New returns the names in after that are not in before.
 func New(before, after []string) []string {
 	known := make(map[string]bool, len(before))
 	for _, name := range before {
@@ -45,7 +45,7 @@ func IsIndex(path string) bool {
 	return (strings.HasPrefix(path, ".git/") || strings.Contains(path, "/.git/")) && filepath.Base(path) == "index"
 }
 
-// Find returns the path of the index of the repository that dir lies in; "" if there is none.
+// Find returns the path of the index of the repository that contains dir; "" if there is none.
 func Find(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
@@ -160,7 +160,7 @@ func parse(index []byte, hash int) (names []string, err error) {
 			names = append(names, string(name))
 		}
 	}
-	for len(rest) > 0 { // the extensions show that the entries were read right
+	for len(rest) > 0 { // valid extensions confirm that the entries were read correctly
 		const head = 8
 		if len(rest) < head || uint64(binary.BigEndian.Uint32(rest[4:])) > uint64(len(rest)-head) {
 			return nil, errFormat

@@ -6,7 +6,7 @@
 //	init              prepares the network and becomes a command
 //	serve, runner     the supervisor of a resident sandbox (packages supervisor and session)
 //	files             one operation on files (package files)
-//	connect, bridge   ways through the sandbox's loopback (package guestnet)
+//	connect, bridge   connections through the sandbox's loopback (package guestnet)
 //	stage             mounts a staged view of a workspace (package view)
 //	pod, join, ...    the first process of a pod (package podinit)
 //	store             the volume of a persistent pod (package podstore)

@@ -19,9 +19,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Main runs the guest with the arguments of its process, args[0] included, and
-// its environment, and returns the exit status. When it becomes another program
-// it does not return.
+// Main runs the guest with the arguments of its process, args[0] included, and its environment,
+// and returns the exit status. It does not return if it executes another program.
 func Main(args, env []string) int {
 	p := process.Process{Env: env}
 	if len(args) == 0 {
@@ -41,7 +40,8 @@ func Main(args, env []string) int {
 	case "init":
 		return becomeCommand(p, rest)
 	case "files":
-		// At the limit of a file's size the error is enough; our runtime would die of the signal.
+		// Ignore the signal for a file at its size limit: the write's error is enough, and the
+		// signal would end this process.
 		signal.Ignore(syscall.SIGXFSZ)
 		return files.Serve(rest, os.Stdin, os.Stdout, os.Stderr)
 	case "serve":
@@ -77,9 +77,9 @@ func Main(args, env []string) int {
 	return p.Usage()
 }
 
-// IsGuestCall reports whether a program that can be both the command and the guest
-// was started as the guest: by an operation that only the guest has, or under the
-// name of a wrapped command inside a sandbox.
+// IsGuestCall reports whether a program that contains the command and the guest was started as
+// the guest: with an operation that only the guest has, or under the name of a wrapped command
+// inside a sandbox.
 func IsGuestCall(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -93,8 +93,8 @@ func IsGuestCall(args []string) bool {
 	return !process.IsOwnName(args[0]) && process.IsInside() && isLauncher()
 }
 
-// isLauncher reports whether this process was started from a file that hides
-// another program, not from where the guest itself lies.
+// isLauncher reports whether this process was started from a file that hides another program,
+// not from the guest's own path.
 func isLauncher() bool {
 	exe, err := os.Readlink(process.SelfExe)
 	return err == nil && exe != layout.Program && !process.IsOwnName(exe)

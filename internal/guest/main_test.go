@@ -21,7 +21,7 @@ func Test_Only_Calls_Of_The_Guest_Are_Recognized(t *testing.T) {
 		{[]string{"/x/agent-sandbox", "init", "--", "true"}, true},
 		{[]string{"agent-sandbox", "files", "stat", "x"}, true},
 		{[]string{"agent-sandbox", "multicall", "git"}, true},
-		{[]string{"renamed", "files"}, false}, // outside nothing is wrapped
+		{[]string{"renamed", "files"}, false}, // outside of a sandbox no command is wrapped
 	} {
 		if got := IsGuestCall(row.args); got != row.want {
 			t.Errorf("Serves(%q) = %v", row.args, got)

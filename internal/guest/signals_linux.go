@@ -12,9 +12,9 @@ const (
 	sigsetSize    = 8
 )
 
-// defaultSignals gives every signal its default action and unblocks all, for the
-// program that this thread is about to become. The Go runtime cannot: it leaves
-// signals alone that were ignored when the process started.
+// defaultSignals gives every signal its default action and unblocks all, for the program
+// that this thread is about to execute. Package os/signal cannot do that: it does not
+// change signals that were ignored when the process started.
 func defaultSignals() error {
 	runtime.LockOSThread() // the program gets the mask of the thread that calls execve(2)
 	// struct sigaction of the kernel: handler, flags, restorer, mask; SIG_DFL is zero.

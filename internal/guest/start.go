@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// becomeCommand is the operation "init": it becomes the command after "--". With --tty it first gives the signals of
-// the terminal their default action again: the process that started the sandbox ignores them
+// becomeCommand is the operation "init": it executes the command after "--" in place of this process. With --tty it
+// first gives the signals of the terminal their default action: the process that started the sandbox ignores them
 // while the command has the terminal, and ignored signals stay ignored across execve(2).
 //
 // With --net and --ports, each with the number of an inherited descriptor, it first
@@ -44,7 +44,7 @@ type initOptions struct {
 	network guestnet.Network
 }
 
-// parseInit also returns the command, which is not empty.
+// parseInit returns the options and the command, which is not empty.
 func parseInit(args []string) (o initOptions, command []string, ok bool) {
 	o.network = guestnet.Network{Net: -1, Ports: -1}
 	for len(args) > 0 && args[0] != "--" {
@@ -77,8 +77,8 @@ func parseInit(args []string) (o initOptions, command []string, ok bool) {
 	return o, args[1:], true
 }
 
-// execPath runs args with the search of execvp(3): an entry that exists but may
-// not be executed is remembered and reported when no later one can be.
+// execPath executes args with the search of execvp(3). If it finds only files that may not be executed, it reports
+// the first of them.
 func execPath(p process.Process, args []string) error {
 	if strings.Contains(args[0], "/") {
 		return process.ExecCandidate(args[0], args, p.Env)

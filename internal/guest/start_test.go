@@ -13,8 +13,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// ignoring starts argv from a shell that ignores and blocks what the outer
-// process of a terminal session does, and returns what the last program finds.
+// ignoring starts argv from a shell that ignores and blocks the same signals as the outer
+// process of a terminal session, and returns the signals that the last program finds
+// ignored and blocked.
 func ignoring(t *testing.T, argv ...string) string {
 	t.Helper()
 	script := `trap '' INT QUIT TSTP TTIN TTOU HUP PIPE TERM CHLD USR1; exec "$@"`
@@ -111,7 +112,7 @@ func Test_Init_Finds_The_Command_As_A_Shell_Would(t *testing.T) {
 			if row.path != "" {
 				cmd.Env = append(cmd.Env, "PATH="+row.path)
 			}
-			_ = cmd.Run() // the status is looked at below
+			_ = cmd.Run() // the status is checked below
 			guesttest.Outcome{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}.Check(t, row.code, row.stdout, row.stderr)
 		})
 	}

@@ -1,6 +1,6 @@
-// Package hostfile opens files of the host at paths that a command in a sandbox may have prepared. Such a command can put a
-// symbolic link on the way, which would lead this process to a file that the command itself cannot reach, or a FIFO in the
-// file's place, which would block it.
+// Package hostfile opens files of the host at paths that a command in a sandbox may have prepared. Such a command can
+// put a symbolic link on the path, through which this process would open a file that the command itself cannot reach,
+// or a FIFO in place of the file, which would block this process.
 package hostfile
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Writable reports whether commands in a sandbox can create an entry at a path, which is absolute and clean, and whose
-// directories are not symbolic links. Nil: they can create none.
+// Writable reports whether commands in a sandbox can create an entry at a path. The path is absolute and clean, and its
+// directories are not symbolic links. Nil: commands can create no entries.
 type Writable func(path string) bool
 
-// Or returns a Writable for all that w or other is for.
+// Or returns a Writable that is true where w or other is.
 func (w Writable) Or(other Writable) Writable {
 	switch {
 	case w == nil:
@@ -32,19 +32,19 @@ func (w Writable) Or(other Writable) Writable {
 	return func(path string) bool { return w(path) || other(path) }
 }
 
-// Below returns a Writable for a clean absolute directory and all below it.
+// Below returns a Writable that is true for a clean absolute directory and all paths below it.
 func Below(dir string) Writable {
 	return func(path string) bool {
 		return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 	}
 }
 
-// maxLinks is the number of symbolic links that one path may have, as for the kernel.
+// maxLinks is the number of symbolic links that one path may have, as in the kernel.
 const maxLinks = 40
 
-// Open opens a regular file by the name that a user gave. It follows the user's links, and refuses those that stand
-// where w is true. Flags and perm are those of open(2); Open never waits for the other end of a FIFO. Outside of w the file
-// may also be a character device, and the name of a descriptor of this process, such as /dev/stderr, gives that descriptor.
+// Open opens a regular file by the name that a user gave. It follows the user's links, and refuses links at paths for
+// which w is true. Flags and perm are those of open(2); Open never waits for the other end of a FIFO. Where w is false,
+// the file may also be a character device, or the name of a descriptor of this process, such as /dev/stderr.
 func Open(name string, flags int, perm fs.FileMode, w Writable) (*os.File, error) {
 	if isDescriptor(name) {
 		return os.OpenFile(name, flags&^(os.O_CREATE|os.O_EXCL)|nonblock, perm)
@@ -69,9 +69,9 @@ func Open(name string, flags int, perm fs.FileMode, w Writable) (*os.File, error
 	return f, nil
 }
 
-// OpenParent opens the directory of a file that a user named, which need not exist, and returns the file's name in it, which
-// is "." when the name ends like that of a directory. It follows links as [Open] does, in the file's own place only if last
-// is set.
+// OpenParent opens the directory of a file that a user named and that need not exist. It returns the file's name in it,
+// which is "." if the name ends like that of a directory. It follows links as [Open] does; it follows a link that is
+// the file itself only if last is set.
 func OpenParent(name string, last bool, w Writable) (*os.Root, string, error) {
 	dir, base, err := parent(name, w)
 	if err != nil {
@@ -106,7 +106,7 @@ func ReadAll(f *os.File, limit int64) ([]byte, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is not a regular file", f.Name())
 	}
-	// It may grow while it is read, and a part of a value is another value.
+	// The file may grow while it is read, and a part of a value would be a wrong value.
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s is larger than %s", f.Name(), sandbox.Bytes(limit))
@@ -114,7 +114,7 @@ func ReadAll(f *os.File, limit int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// ReadIn reads a regular file of at most limit bytes in dir. It follows no link.
+// ReadIn reads a regular file of at most limit bytes in dir. It does not follow links.
 func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
@@ -153,7 +153,7 @@ func ReplaceIn(dir *os.Root, name string, data []byte) error {
 	return err
 }
 
-// isDescriptor reports whether a name is that of a descriptor that this process has.
+// isDescriptor reports whether a name refers to a descriptor of this process.
 func isDescriptor(name string) bool {
 	switch name {
 	case "/dev/stdin", "/dev/stdout", "/dev/stderr":
@@ -163,7 +163,7 @@ func isDescriptor(name string) bool {
 	return (dir == "/dev/fd/" || dir == "/proc/self/fd/") && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// parent walks to the directory of an absolute or relative name. The base that it returns is "." for a directory.
+// parent walks to the directory of an absolute or relative name. The returned base is "." for a directory.
 func parent(name string, w Writable) (*walk, string, error) {
 	full := name
 	if name == "" {
@@ -227,7 +227,7 @@ func (k *walk) enter(path string) (string, error) {
 	}
 }
 
-// admitLink counts a link, and refuses it where commands can create one.
+// admitLink counts a link, and refuses a link that commands can create.
 func (k *walk) admitLink(at string) error {
 	if k.writable != nil && k.writable(at) {
 		return sandbox.Errorf(sandbox.Denied, "%s: %s is a symbolic link, and commands in a sandbox can write there", k.name, at).

@@ -16,7 +16,7 @@ import (
 
 const appending = os.O_WRONLY | os.O_APPEND | os.O_CREATE
 
-// scene is a tree that commands can write to, beside the user's own files.
+// scene is a tree in which commands can write, with the user's own files outside of it.
 func scene(t *testing.T) (tree, own string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())

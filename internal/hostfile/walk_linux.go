@@ -12,8 +12,8 @@ import (
 
 const nonblock = unix.O_NONBLOCK
 
-// walk is a directory that was reached without links other than admitted ones. It has each directory open, so that a change
-// of a path that it has passed has no effect.
+// walk is a directory that was reached only through admitted links. It keeps each directory open, so that later changes
+// of the path have no effect.
 type walk struct {
 	name     string // as the user gave it
 	writable Writable
@@ -88,7 +88,7 @@ func (k *walk) readLink(fd int, at string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// openFile opens the file base, or what links there lead to, and returns its path.
+// openFile opens the file base, or the target of links there, and returns its path.
 func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, string, error) {
 	for {
 		if flags&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
@@ -97,7 +97,7 @@ func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, str
 				return nil, "", err
 			}
 		}
-		// A FIFO, socket or device that commands made is not even opened.
+		// Do not open a FIFO, socket or device that commands made.
 		var st unix.Stat_t
 		at := join(k.at, base)
 		err := unix.Fstatat(k.dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -108,7 +108,7 @@ func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, str
 		switch {
 		case err == nil:
 			return os.NewFile(uintptr(fd), k.name), at, nil
-		case errors.Is(err, unix.ELOOP): // a link took the file's place
+		case errors.Is(err, unix.ELOOP): // a link has replaced the file
 		default:
 			return nil, "", k.failed(err)
 		}
@@ -120,8 +120,8 @@ func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, str
 
 var modes = map[uint32]fs.FileMode{unix.S_IFDIR: fs.ModeDir, unix.S_IFIFO: fs.ModeNamedPipe, unix.S_IFSOCK: fs.ModeSocket, unix.S_IFBLK: fs.ModeDevice}
 
-// followFile follows links in the place of the file base, and returns the name of the last one's target in the directory
-// that it then is in.
+// followFile follows links at the file base. The walk then is in the directory of the last target, and followFile
+// returns the target's name there.
 func (k *walk) followFile(base string) (string, error) {
 	for base != "." {
 		fd, err := openat(k.dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
@@ -147,7 +147,7 @@ func (k *walk) followFile(base string) (string, error) {
 	return base, nil
 }
 
-// root opens the directory again, for use.
+// root opens the directory again, for reading.
 func (k *walk) root() (*os.Root, error) {
 	r, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(k.dir))
 	if err != nil {
@@ -159,8 +159,8 @@ func (k *walk) root() (*os.Root, error) {
 	return r, nil
 }
 
-// OpenResolved opens a path that was resolved before. A link that commands have put on its
-// way since would lead to another file, and a FIFO in its place would block this process.
+// OpenResolved opens a path that was resolved before. It does not follow a link that commands have put on the path
+// since, and a FIFO in place of the file does not block it.
 func OpenResolved(path string) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	for {

@@ -12,8 +12,8 @@ import (
 
 const nonblock = syscall.O_NONBLOCK
 
-// walk is a directory that was reached without links other than admitted ones. It checks paths: these systems have no
-// descriptor of a directory that may only be searched.
+// walk is a directory that was reached only through admitted links. It checks paths, because these systems have no
+// descriptors like O_PATH of Linux.
 type walk struct {
 	name     string // as the user gave it
 	writable Writable
@@ -55,7 +55,7 @@ func (k *walk) step(name string) (text string, err error) {
 	return "", nil
 }
 
-// openFile opens the file base, or what links there lead to, and returns its path.
+// openFile opens the file base, or the target of links there, and returns its path.
 func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, string, error) {
 	base, err := k.followFile(base)
 	if err != nil {
@@ -72,8 +72,8 @@ func (k *walk) openFile(base string, flags int, perm fs.FileMode) (*os.File, str
 	return f, at, nil
 }
 
-// followFile follows links in the place of the file base, and returns the name of the last one's target in the directory
-// that it then is in.
+// followFile follows links at the file base. The walk then is in the directory of the last target, and followFile
+// returns the target's name there.
 func (k *walk) followFile(base string) (string, error) {
 	for base != "." {
 		at := join(k.at, base)
@@ -98,8 +98,8 @@ func (k *walk) followFile(base string) (string, error) {
 // root opens the directory for use.
 func (k *walk) root() (*os.Root, error) { return os.OpenRoot(k.at) }
 
-// OpenResolved opens a path that was resolved before. It follows no link in its place and
-// does not wait for a writer of a FIFO.
+// OpenResolved opens a path that was resolved before. It does not follow a link there and does not wait for a
+// writer of a FIFO.
 func OpenResolved(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }

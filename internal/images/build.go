@@ -9,14 +9,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Options say what to build. The zero value is the base image with the tools of its Dockerfile.
+// Options select the image to build. The zero value means the base image with the tools of its Dockerfile.
 type Options struct {
 	Image    string            // one of [Names]; empty: [Base]
-	Tag      string            // of the image and of those below it; empty: [DefaultTag]
-	From     string            // the image that the base image is built from; empty: as its Dockerfile says
+	Tag      string            // of the image and of its base images; empty: [DefaultTag]
+	From     string            // the image from which the base image is built; empty: that of its Dockerfile
 	Tools    Tools             // versions
 	Args     map[string]string // further build arguments
-	CA       []byte            // certificates to trust beside the public ones, PEM; empty: none
+	CA       []byte            // additional trusted certificates, PEM; empty: none
 	Registry string            // the npm registry; empty: npm's own choice
 	Progress func(line string) // receives each line of the build's output; nil: none
 }
@@ -34,11 +34,11 @@ type Tools struct {
 type Built struct {
 	Reference string            `json:"image"`
 	ID        string            `json:"id"`
-	Versions  map[string]string `json:"versions,omitempty"` // of the tools that were asked for, resolved
+	Versions  map[string]string `json:"versions,omitempty"` // exact versions of the requested tools
 }
 
-// Build builds an image and those that it is built on. It resolves inexact versions first, so that the engine's layer cache
-// notices new ones.
+// Build builds an image and its base images. It resolves inexact versions first, so that a new version invalidates the
+// engine's layer cache.
 func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	if o.Image == "" {
 		o.Image = Base

@@ -1,4 +1,4 @@
-// Package images has the build contexts of the images of Docker sandboxes.
+// Package images contains the build contexts of the images of Docker sandboxes.
 package images
 
 import (
@@ -19,7 +19,7 @@ const (
 	ClaudeFull = "claude-full"
 )
 
-// Names returns the images, each after the one that it is built on.
+// Names returns the names of the images, each after its base image.
 func Names() []string { return []string{Base, Claude, ClaudeFull} }
 
 // DefaultTag is the tag of images for an empty tag.
@@ -42,7 +42,7 @@ func Context(name string) (fs.FS, error) {
 	return fs.Sub(files, name)
 }
 
-// Chain returns the images to build for an image, in order, with itself at the end.
+// Chain returns the images to build for an image, in order; the image itself is the last.
 func Chain(name string) []string {
 	return Names()[:slices.Index(Names(), name)+1]
 }

@@ -24,8 +24,8 @@ func npmTools() []npmTool {
 	}
 }
 
-// checkVersion returns Invalid unless v is a version, tag or range of a package. v becomes part of a command line in the
-// build, and of a query.
+// checkVersion returns Invalid unless v is a version, tag or range of a package: v becomes part of a command line in
+// the build, and of a query.
 func checkVersion(pkg, v string) error {
 	if !regexp.MustCompile(`^[0-9A-Za-z^~][0-9A-Za-z.+_-]{0,63}$`).MatchString(v) {
 		return sandbox.Errorf(sandbox.Invalid, "%.80q is not a version of %s", v, pkg).
@@ -39,8 +39,8 @@ func isExactVersion(v string) bool {
 	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(v)
 }
 
-// resolve returns the version of a package such as "@openai/codex@latest". It asks the registry with npm in the stage of the
-// build that contains it.
+// resolve returns the version of a package such as "@openai/codex@latest". It queries the registry with npm, in the
+// stage of the build that contains npm.
 func resolve(ctx context.Context, e job.Engine, stage, registry, pkg string) (string, error) {
 	run := job.Run{
 		Image: stage, Args: []string{"npm", "view", "--json", "--", pkg, "version"}, Network: true,
@@ -61,7 +61,7 @@ func resolve(ctx context.Context, e job.Engine, stage, registry, pkg string) (st
 	return v, nil
 }
 
-// newest returns the last of the versions that npm has printed: a string, or an ordered list for a range.
+// newest returns the last version in npm's output: a string, or an ordered list for a range.
 func newest(printed []byte) (string, bool) {
 	var one string
 	var many []string

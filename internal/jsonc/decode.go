@@ -12,28 +12,29 @@ import (
 
 // The bounds of decoding.
 const (
-	MaxProblems = 50      // reported of one value; decoding ends there
-	MaxEntries  = 1 << 16 // of one list
-	maxPaths    = 1 << 25 // bytes of all key paths: a long name with many entries has many long ones
+	MaxProblems = 50      // problems of one value; decoding ends at this number
+	MaxEntries  = 1 << 16 // entries of one list
+	maxPaths    = 1 << 25 // bytes of all key paths: a long name with many entries has many long paths
 )
 
 // Reader puts values into structs. The zero Reader is ready for use.
 type Reader struct {
 	// Expect describes the valid values of a type; "" or a nil func: a description by its kind.
 	Expect func(reflect.Type) string
-	// Hint proposes the fix for an unknown key, where keys are those of the object; nil: the one that is spelled nearly so.
+	// Hint returns the fix for an unknown key; keys are the valid keys of the object. Nil: the key with the most
+	// similar spelling.
 	Hint func(name string, keys []string) string
 	// Open is called with each field whose value is an object and reports whether to decode the object into it, also when
 	// its type is a [json.Unmarshaler] for a string or a boolean. Nil: the rules of package json decide.
 	Open func(reflect.Value) bool
-	// Quiet keeps strings out of problems, where one may be a secret that the user has put in the wrong place.
+	// Quiet omits strings from problems, because a string may be a secret in the wrong place.
 	Quiet bool
 }
 
-// Decode puts v into what into points at, and returns on which line each key and list entry stands: "network",
-// "filesystem.ro[0]", relative to v. Fields are named by their json tags, and "-" is none; types that read themselves
-// from JSON do, and a [Value] takes anything. Problems come in the order of the file, at most MaxProblems; what has none
-// was decoded.
+// Decode decodes v into the variable to which into points, and returns the line of each key and list entry: "network",
+// "filesystem.ro[0]", relative to v. The json tags name the fields; Decode ignores a field with the tag "-". It calls
+// UnmarshalJSON of types that have it, and a [Value] accepts any value. It returns the problems in the order of the
+// file, at most MaxProblems, and decodes the values without a problem.
 func (r Reader) Decode(v Value, into any) (lines map[string]int, problems []Problem) {
 	d := &decoder{Reader: r, doc: v.doc, prefix: v.key, lines: map[string]int{}}
 	if v.doc != nil {
@@ -52,8 +53,8 @@ type decoder struct {
 	problems []Problem
 }
 
-// countPath adds a key path to those that count towards maxPaths. It returns false when they are too many; the first time
-// that is a problem.
+// countPath counts the bytes of a key path towards maxPaths. It returns false above that limit, and reports the first
+// such path as a problem.
 func (d *decoder) countPath(line int, path string) bool {
 	before := d.paths
 	d.paths += len(path)
@@ -75,7 +76,7 @@ func (d *decoder) add(p *Problem) {
 
 var valueType = reflect.TypeFor[Value]()
 
-// value stores jv into v, which stands at key.
+// value stores jv, the value at key, into v.
 func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 	if len(d.problems) >= MaxProblems {
 		return
@@ -130,7 +131,7 @@ func (d *decoder) array(v reflect.Value, arr *hujson.Array, key string) {
 		d.fail(d.lines[key], key, "found %d entries, expected at most %d", len(arr.Elements), MaxEntries)
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list is another thing than none
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list differs from a missing one
 	for i, e := range arr.Elements {
 		path := IndexKey(key, i)
 		if !d.countPath(d.doc.line(e.StartOffset), path) {
@@ -202,7 +203,7 @@ func (d *decoder) hint(name string, keys []string) string {
 	return ""
 }
 
-// expectation describes the valid values of type t.
+// expectation returns a description of the valid values of type t.
 func (d *decoder) expectation(t reflect.Type) string {
 	if d.Expect != nil {
 		if text := d.Expect(t); text != "" {
@@ -230,16 +231,16 @@ func (d *decoder) expectation(t reflect.Type) string {
 	}
 }
 
-// NoKey is the Key of a field that no file holds.
+// NoKey is the Key of a field that files do not contain.
 const NoKey = "-"
 
-// Key is the name of a struct's field in a file.
+// Key returns the name of a struct's field in a file.
 func Key(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// Keys lists the keys of a struct as its fields stand.
+// Keys returns the keys of a struct, in the order of its fields.
 func Keys(t reflect.Type) []string {
 	keys := make([]string, 0, t.NumField())
 	for f := range t.Fields() {

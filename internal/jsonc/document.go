@@ -1,6 +1,6 @@
-// Package jsonc puts JSON with comments and trailing commas into structs, strictly: an unknown or repeated key and a
-// value of a wrong type are problems with a file, a line and a key. Its input is hostile: size, nesting, and how much of
-// it a message repeats are bounded.
+// Package jsonc decodes JSON with comments and trailing commas into structs. It is strict: it reports an unknown key, a
+// repeated key and a value of a wrong type as a problem with a file, a line and a key. Its input is hostile: size,
+// nesting, and how much of it a message repeats are bounded.
 package jsonc
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// MaxFile is the size in bytes above which a file is refused.
+// MaxFile is the largest size of a file in bytes.
 const MaxFile = 1 << 20
 
 // document is a file that has been read.
@@ -27,8 +27,8 @@ type document struct {
 	quiet    bool  // see Reader
 }
 
-// Parse reads a file; file is its name for messages. The problem is nil for any JSON value with
-// comments. An empty file is a problem: an editor that failed to save must not look like {}.
+// Parse parses data; file is the file's name for messages. The problem is nil for any JSON value with comments. An
+// empty file is a problem: a failed save of an editor must not count as {}.
 func (r Reader) Parse(file string, data []byte) (Value, *Problem) {
 	d := &document{file: file, quiet: r.Quiet}
 	for i, c := range data {
@@ -62,7 +62,7 @@ func (d *document) problem(line int, key, format string, args ...any) *Problem {
 	return &Problem{File: d.file, Line: line, Key: clipKey(key), Text: fmt.Sprintf(format, args...)}
 }
 
-// surrogate is the problem of a string with half of a surrogate pair. A quiet document does not repeat it.
+// surrogate returns the problem of a string with half of a surrogate pair. It omits the string for a quiet document.
 func (d *document) surrogate(line int, key string, lit hujson.Literal) *Problem {
 	in := "a string"
 	if !d.quiet {
@@ -75,7 +75,7 @@ func (d *document) line(offset int) int {
 	return 1 + sort.SearchInts(d.newlines, offset)
 }
 
-// hujsonError is compiled when it is needed: every start of a command would pay for it.
+// hujsonError is compiled on the first use, because otherwise it would slow down every start of a command.
 var hujsonError = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^hujson: line (\d+), column \d+: (.*)$`)
 })

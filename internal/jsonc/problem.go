@@ -11,13 +11,13 @@ import (
 // quoted when they do not print on one line, values are quoted and cut.
 type Problem struct {
 	File string `json:"file"`
-	Line int    `json:"line,omitempty"` // from 1; 0: of no line
-	Key  string `json:"key,omitempty"`  // such as "sandbox.arguments.max_turns"; may be empty
-	Text string `json:"text"`           // what was found and what was expected, without a full stop
+	Line int    `json:"line,omitempty"` // from 1; 0: without a line
+	Key  string `json:"key,omitempty"`  // key path, such as "sandbox.arguments.max_turns"; may be empty
+	Text string `json:"text"`           // the value that was found and the expected one, without a full stop
 	Hint string `json:"hint,omitempty"` // the fix; may be empty
 }
 
-// String is "FILE:LINE: KEY: TEXT", on one line. What is not known is left out.
+// String returns "FILE:LINE: KEY: TEXT" on one line, without the parts that are unknown.
 func (p Problem) String() string {
 	s := OneLine(p.File)
 	if p.Line > 0 {
@@ -30,15 +30,16 @@ func (p Problem) String() string {
 	return s + p.Text
 }
 
-// Err is the problem as an error with code Invalid and the problem's hint.
+// Err returns the problem as an error with code Invalid and the problem's hint.
 func (p Problem) Err() *sandbox.Error { return p.Wrap(nil) }
 
-// Wrap is Err with a cause, which does not change the text.
+// Wrap is like Err, with a cause that does not change the text.
 func (p Problem) Wrap(cause error) *sandbox.Error {
 	return &sandbox.Error{Code: sandbox.Invalid, Hint: p.Hint, Err: &located{Problem: p, cause: cause}}
 }
 
-// ProblemOf returns the problem that an error was made of, and the hint that it has now.
+// ProblemOf returns the problem from which an error was made, with the error's current
+// hint.
 func ProblemOf(err error) (Problem, bool) {
 	at, ok := errors.AsType[*located](err)
 	if !ok {
@@ -49,7 +50,7 @@ func ProblemOf(err error) (Problem, bool) {
 	return p, true
 }
 
-// located is a problem as an error.
+// located is the error for a problem.
 type located struct {
 	Problem
 

@@ -63,8 +63,8 @@ func skipComment(data []byte, i int) int {
 	return len(data)
 }
 
-// hasLoneSurrogate reports whether a valid JSON string escapes half of a surrogate
-// pair. Decoding replaces it, and the path would be another than the written one.
+// hasLoneSurrogate reports whether a valid JSON string escapes half of a surrogate pair. Decoding
+// would replace it, and a path would differ from the one in the file.
 func hasLoneSurrogate(lit []byte) bool {
 	unit := func(i int) rune {
 		if i+6 > len(lit) || lit[i] != '\\' || lit[i+1] != 'u' {

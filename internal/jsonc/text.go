@@ -11,7 +11,7 @@ import (
 // The bounds of the text of a file that a message repeats, in bytes.
 const (
 	maxClip = 60  // of a value
-	maxKey  = 300 // of a key path; a name of a file has at most 255
+	maxKey  = 300 // of a key path; a file's name has at most 255
 )
 
 // clipKey cuts a key path that is too long for a message.
@@ -22,7 +22,8 @@ func clipKey(key string) string {
 	return cutRunes(key, maxKey) + "..."
 }
 
-// cutRunes returns at most n bytes of s, which has more, and no part of a character.
+// cutRunes returns at most n bytes of the longer string s, without a part of a character
+// at the end.
 func cutRunes(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -38,8 +39,8 @@ func Clip(s string) string {
 	return strconv.Quote(cutRunes(s, maxClip)) + "..."
 }
 
-// OneLine returns s as it is when it prints on one line, else quoted: a name with
-// a newline or an escape sequence must not write a second line of its own.
+// OneLine returns s unchanged if it prints on one line, else quoted: a name with a
+// newline or an escape sequence must not write another line.
 func OneLine(s string) string {
 	printable := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
 	if s != "" && !slices.ContainsFunc([]rune(s), func(r rune) bool { return !printable(r) }) {
@@ -48,7 +49,8 @@ func OneLine(s string) string {
 	return strconv.Quote(s)
 }
 
-// Nearest returns the word that is spelled most like name, or "" when none is similar.
+// Nearest returns the word with the spelling most similar to name, or "" if none is
+// similar.
 func Nearest(name string, words []string) string {
 	best, limit := "", 1+len(name)/4
 	for _, w := range words {
@@ -59,8 +61,8 @@ func Nearest(name string, words []string) string {
 	return best
 }
 
-// editDistance counts the letters to insert, delete, replace or swap with their
-// neighbor to make b of a. Long words are not compared.
+// editDistance returns the number of insertions, deletions, replacements and swaps of
+// neighbors that turn a into b. It does not compare long words.
 func editDistance(a, b string) int {
 	if len(a) > maxClip || len(b) > maxClip {
 		return maxClip

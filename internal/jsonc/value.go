@@ -10,7 +10,7 @@ import (
 // Kind is the kind of a JSON value.
 type Kind byte
 
-// The kinds, each by a byte that such a value begins with.
+// The kinds, each represented by a byte with which such a value begins.
 const (
 	Object Kind = '{'
 	Array  Kind = '['
@@ -22,7 +22,7 @@ const (
 )
 
 // Value is a value of a file, not yet decoded. A field of this type takes any value, so that a caller can decode it
-// later or walk through it with Members and Elements. The zero Value stands for a value that the file does not have.
+// later or walk through it with Members and Elements. The zero Value means that the file does not have the value.
 type Value struct {
 	doc *document
 	key string // the key path for problems; empty: the whole file
@@ -36,7 +36,7 @@ type Member struct {
 	Value Value
 }
 
-// Kind is the kind of the value, 0 of one that the file does not have.
+// Kind returns the kind of the value; 0: the file does not have it.
 func (v Value) Kind() Kind {
 	if v.at.Value == nil {
 		return 0
@@ -44,7 +44,7 @@ func (v Value) Kind() Kind {
 	return Kind(v.at.Value.Kind())
 }
 
-// Members lists the members of an object in the order of the file; nil: the value is not an object. Check finds
+// Members returns the members of an object in the order of the file; nil: the value is not an object. Check detects
 // repeated names.
 func (v Value) Members() []Member {
 	obj, ok := v.at.Value.(*hujson.Object)
@@ -59,7 +59,7 @@ func (v Value) Members() []Member {
 	return out
 }
 
-// Elements lists the elements of an array; nil: the value is not an array, or is empty.
+// Elements returns the elements of an array; nil: the value is not an array, or is empty.
 func (v Value) Elements() []Value {
 	arr, ok := v.at.Value.(*hujson.Array)
 	if !ok {
@@ -72,9 +72,9 @@ func (v Value) Elements() []Value {
 	return out
 }
 
-// Check checks every value inside v for two faults that Decode refuses but a walk with Members does not notice: a repeated
-// name in an object, of which parsers choose different values, and half of a surrogate pair, which would become another
-// character. It returns the first problem, or nil.
+// Check checks every value inside v for two problems that Decode reports but a walk with Members does not: a repeated
+// name in an object, for which parsers choose different values, and half of a surrogate pair, which would become
+// another character. It returns the first problem, or nil.
 func (v Value) Check() *Problem {
 	if v.doc == nil {
 		return nil
@@ -86,8 +86,8 @@ func (v Value) Check() *Problem {
 	return p
 }
 
-// check is Value.Check with keys relative to at: a path is only built where there is a problem, since a hostile file may
-// have a long name with many entries.
+// check is Value.Check with keys relative to at. It builds a path only for a problem, because a hostile file may have a
+// long name with many entries.
 func (d *document) check(at hujson.Value) *Problem {
 	switch t := at.Value.(type) {
 	case *hujson.Object:
@@ -121,13 +121,13 @@ func (d *document) check(at hujson.Value) *Problem {
 	return nil
 }
 
-// literalText is the text of a string.
+// literalText returns the text of a string.
 func literalText(v hujson.Value) string {
 	lit, _ := v.Value.(hujson.Literal)
 	return lit.String()
 }
 
-// Scalar is the text of a string, and a number, true or false as it is written; empty for any other value.
+// Scalar returns the text of a string, or a number, true or false as the file writes it; empty for any other value.
 func (v Value) Scalar() string {
 	lit, ok := v.at.Value.(hujson.Literal)
 	if !ok || lit.Kind() == 'n' {
@@ -139,7 +139,7 @@ func (v Value) Scalar() string {
 // IsPresent reports whether the file has this value.
 func (v Value) IsPresent() bool { return v.doc != nil }
 
-// Line is the line on which the value begins, from 1; 0 for one that the file does not have.
+// Line returns the line on which the value begins, from 1; 0: the file does not have the value.
 func (v Value) Line() int {
 	if v.doc == nil {
 		return 0
@@ -150,7 +150,7 @@ func (v Value) Line() int {
 // IsObject reports whether the value is an object.
 func (v Value) IsObject() bool { return v.Kind() == Object }
 
-// Text is the value when it is a string.
+// Text returns the value if it is a string.
 func (v Value) Text() (string, bool) {
 	lit, ok := v.at.Value.(hujson.Literal)
 	if !ok || lit.Kind() != '"' || hasLoneSurrogate(lit) {
@@ -159,7 +159,7 @@ func (v Value) Text() (string, bool) {
 	return lit.String(), true
 }
 
-// Problem makes a problem about the value, or about one of its members where key is not empty.
+// Problem returns a problem of the value, or of its member key if key is not empty.
 func (v Value) Problem(key, format string, args ...any) Problem {
 	if v.doc == nil {
 		return Problem{Key: clipKey(JoinKey(v.key, key)), Text: fmt.Sprintf(format, args...)}
@@ -167,7 +167,7 @@ func (v Value) Problem(key, format string, args ...any) Problem {
 	return *v.doc.problem(v.Line(), JoinKey(v.key, key), format, args...)
 }
 
-// Alone is the value as a file of its own, in which it stands on the line on which it stands here.
+// Alone returns the value as a separate file, in which it has the same line as in this file.
 func (v Value) Alone() []byte {
 	if v.doc == nil {
 		return nil
@@ -175,7 +175,7 @@ func (v Value) Alone() []byte {
 	return append(bytes.Repeat([]byte("\n"), v.Line()-1), bytes.TrimSpace(v.at.Pack())...)
 }
 
-// What describes the value in words.
+// What returns a description of the value.
 func (v Value) What() string {
 	switch t := v.at.Value.(type) {
 	case *hujson.Object:

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Fold returns what all names have in common that a file system without regard to case may take for one: to it, a long s
-// (U+017F) is an s.
+// Fold returns the same string for all names that a case-insensitive file system may treat as equal. Such a file system
+// treats a long s (U+017F) as an s.
 func Fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {

@@ -1,15 +1,15 @@
-// Package nested decides about names that must not come into being in any directory of a tree, because programs of the
-// host obey a file of that name in whichever directory a user works. It looks at paths alone and touches no file system.
+// Package nested decides about names that commands must not create in any directory of a tree, because programs of the
+// host obey a file of that name in the user's current directory. It compares paths and does not access the file system.
 package nested
 
 import "strings"
 
-// Rules say where which names are forbidden. All paths are absolute, clean and resolved.
+// Rules define which names are forbidden in which trees. All paths are absolute, clean and resolved.
 type Rules struct {
 	Roots        []string // the trees; none: nothing is forbidden
 	Names        []string // forbidden names, compared without regard to case
-	Dependencies []string // names of directories below which nothing is forbidden: users do not work there
-	Open         []string // paths that are allowed, with what lies below them
+	Dependencies []string // names of directories below which no name is forbidden, because users do not work there
+	Open         []string // allowed paths, with all paths below them
 }
 
 // Names are compiled Rules. The zero value forbids nothing. They are immutable.
@@ -30,8 +30,8 @@ func New(r Rules) *Names {
 	return n
 }
 
-// Forbids returns the forbidden path that path is or lies below; "": nothing forbids it. A directory on the way to an open
-// path is allowed.
+// Forbids returns the forbidden path that is path or contains it; "": path is allowed. A directory that contains an
+// open path is allowed.
 func (n *Names) Forbids(path string) string {
 	for _, root := range n.roots {
 		if path == root || !IsWithin(path, root) {
@@ -45,7 +45,7 @@ func (n *Names) Forbids(path string) string {
 	return ""
 }
 
-// first returns the first forbidden component of path behind offset start, as a path.
+// first returns the path up to its first forbidden component after offset start.
 func (n *Names) first(path string, start int) string {
 	for start <= len(path) {
 		end := len(path)
@@ -63,7 +63,7 @@ func (n *Names) first(path string, start int) string {
 	return ""
 }
 
-// Covers reports whether a forbidden name in the directory path would be refused.
+// Covers reports whether the rules forbid names in the directory path.
 func (n *Names) Covers(path string) bool {
 	for _, root := range n.roots {
 		if IsWithin(path, root) && !n.isDependency(strings.TrimPrefix(path[len(root):], "/")) && !n.isOpen(path) {
@@ -73,7 +73,7 @@ func (n *Names) Covers(path string) bool {
 	return false
 }
 
-// isDependency reports whether a relative path leads to or into a tree of dependencies.
+// isDependency reports whether a relative path is a tree of dependencies or lies in one.
 func (n *Names) isDependency(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		if n.dependencies[name] {

@@ -10,11 +10,11 @@ import (
 
 // DialChecker is implemented by instances whose ports some policies make unreachable from outside.
 type DialChecker interface {
-	// CheckDial returns nil when Dial can reach a port on which a command listens, otherwise Unsupported with the reason.
+	// CheckDial returns nil if Dial can reach a port on which a command listens, otherwise Unsupported with the reason.
 	CheckDial() error
 }
 
-// CheckDial returns an error if the ports inside an instance cannot be reached, whatever listens there.
+// CheckDial returns an error if no port inside an instance can be reached from outside.
 func CheckDial(i sandbox.Instance) error {
 	if _, ok := sandbox.As[sandbox.Dialer](i); !ok {
 		return sandbox.Errorf(sandbox.Unsupported, "sandboxes of this backend have no ports that can be reached")

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
-// newDocker is newDriver over the real engine that DOCKER_HOST leads to.
+// newDocker is newDriver over the real engine of DOCKER_HOST.
 func newDocker(t *testing.T) *persist.Driver {
 	t.Helper()
 	d := newDriverOver(t, "docker@"+os.Getenv("DOCKER_HOST"))
@@ -30,8 +30,8 @@ func newDocker(t *testing.T) *persist.Driver {
 	return d
 }
 
-// containers is harness without its snapshots: those of the contract are about the workspace, which is not a container's
-// own. The tests below are about what is.
+// containers is harness without snapshots: those of the contract cover the workspace, which does not belong to the
+// container. The tests below cover the container's own files.
 type containers struct {
 	sandboxtest.Local
 
@@ -84,7 +84,7 @@ func Test_A_Containers_Files_Outlive_A_Stop(t *testing.T) {
 	again := opened(t, d, "lasting")
 	sh(t, again, "cat $HOME/f; cat /tmp/f 2>/dev/null || echo none", "root\nnone\n")
 
-	// What is protected has changed: another container, the same files.
+	// The protected paths have changed: another container, the same files.
 	if err := d.Store.Stop(t.Context(), "lasting"); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func Test_A_Containers_Files_Outlive_A_Stop(t *testing.T) {
 	sh(t, opened(t, d, "lasting"), "cat $HOME/f; touch .husky/x 2>/dev/null || echo protected", "root\nprotected\n")
 }
 
-func Test_A_Containers_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
+func Test_A_Containers_Files_Can_Be_Restored_And_Forked(t *testing.T) {
 	d := newDocker(t)
 	box := create(t, d, "snapped")
 	ctx := t.Context()
@@ -209,7 +209,7 @@ func Test_A_Warm_Container_Is_Taken_Once(t *testing.T) {
 	if err := third.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	// It goes on as any other does.
+	// The fork continues like any other sandbox.
 	if err := d.Store.Stop(ctx, "second"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func Test_A_Warm_Container_Is_Taken_Once(t *testing.T) {
 	sh(t, opened(t, d, "second"), "cat $HOME/used", "mine\n")
 }
 
-// containersOf are the IDs of the containers of a workspace.
+// containersOf returns the IDs of the containers of a workspace.
 func containersOf(t *testing.T, workspace string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "docker", "-H", os.Getenv("DOCKER_HOST"), "ps", "-aq", "--no-trunc", "--filter",
@@ -230,8 +230,8 @@ func containersOf(t *testing.T, workspace string) string {
 	return string(out)
 }
 
-// A container that began with files of another keeps what it began with: it goes on as it is when it starts again, and
-// there can be snapshots of it.
+// A container that began with the files of another one keeps them: it continues with its files after a restart, and it
+// supports snapshots.
 func Test_A_Containers_Fork_Goes_On(t *testing.T) {
 	d := newDocker(t)
 	ctx := t.Context()

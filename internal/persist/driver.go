@@ -17,7 +17,7 @@ import (
 type Driver struct {
 	Inner  sandbox.Driver
 	Store  Store
-	Keeper []string // the command line that calls [Store.Keep]; the name is added to it
+	Keeper []string // the command line that calls [Store.Keep]; Driver appends the name
 	Idle   time.Duration
 	TTL    time.Duration
 	Warm   int      // the number of sandboxes that Create prepares for later ones with the same fingerprint; needs a sandbox.Fingerprinter
@@ -26,10 +26,10 @@ type Driver struct {
 	keepers sync.Map // ID → channel, closed when a keeper that this process started has ended
 }
 
-// Name is that of the inner driver.
+// Name returns the name of the inner driver.
 func (d *Driver) Name() string { return d.Inner.Name() }
 
-// Check is that of the inner driver.
+// Check calls that of the inner driver.
 func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) { return d.Inner.Check(ctx) }
 
 // Create creates a sandbox and starts its keeper with spec.Env as the keeper's environment. The sandbox lives until Close.
@@ -68,7 +68,7 @@ func (d *Driver) create(ctx context.Context, record Record) (*instance, error) {
 	return i, nil
 }
 
-// Destroy stops a sandbox and removes all its files, with those of its driver. Its workspace stays as it is.
+// Destroy stops a sandbox and removes all its files, also those of its driver. It does not change the workspace.
 func (d *Driver) Destroy(ctx context.Context, name string) error {
 	err := d.Store.destroy(ctx, name)
 	if err == nil {
@@ -85,7 +85,7 @@ func sweep(ctx context.Context, d sandbox.Driver) error {
 	return nil
 }
 
-// destroy is Destroy, and waits for the end of a keeper that this process has started.
+// destroy is like Destroy, and also waits for the end of a keeper that this process has started.
 func (d *Driver) destroy(ctx context.Context, id string) error {
 	err := d.Destroy(ctx, id)
 	if gone, ok := d.keepers.LoadAndDelete(id); ok && err == nil {
@@ -105,7 +105,7 @@ func NewID() (string, error) {
 	return "box-" + hex.EncodeToString(id[:]), err
 }
 
-// Open connects to a sandbox that runs. Closed: it is stopped.
+// Open connects to a running sandbox. Closed: the sandbox is stopped.
 func (d *Driver) Open(ctx context.Context, name string) (sandbox.Instance, error) {
 	i, err := d.open(ctx, name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *Driver) mine(records []Record) []Record {
 	return slices.DeleteFunc(records, func(r Record) bool { return r.Backend != d.Name() })
 }
 
-// Info returns what the record says of a sandbox, without its keeper.
+// Info returns the description of a sandbox from its record, without a connection to its keeper.
 func (r Record) Info() sandbox.Info {
 	return sandbox.Info{ID: r.ID, Name: r.Name, Backend: r.Backend, Workspace: r.Spec.Workspace, Created: r.Created}
 }

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// driverOf makes the driver within.
+// driverOf returns the inner driver.
 func driverOf(backend, data string) sandbox.Driver {
 	if host, ok := strings.CutPrefix(backend, "docker@"); ok {
 		return docker.New(docker.Options{Env: []string{"DOCKER_HOST=" + host}, DataDir: data, Image: "debian:bookworm-slim"})
@@ -68,7 +68,7 @@ func keeperMain(backend, data, name string) int {
 	return 1
 }
 
-// newDriver makes one whose data lies in a directory of the test's.
+// newDriver returns a driver with a data directory of the test.
 func newDriver(t *testing.T) *persist.Driver {
 	t.Helper()
 	if out, err := exec.Command("bwrap", "--unshare-user", "--ro-bind", "/", "/", "true").CombinedOutput(); err != nil { //nolint:noctx // at once
@@ -94,7 +94,7 @@ func newDriverOver(t *testing.T, backend string) *persist.Driver {
 	}
 }
 
-// harness names each sandbox of the contract.
+// harness gives each sandbox of the contract test a name.
 type harness struct {
 	sandboxtest.Local
 
@@ -123,8 +123,8 @@ func Test_A_Persistent_Sandbox_Keeps_The_Contract(t *testing.T) {
 	sandboxtest.Run(t, h, os.Getenv("SANDBOX_REQUIRE"))
 }
 
-// alone are the cases whose sandboxes see each other's files at once, in the workspace of the host; a persistent sandbox
-// in memory has its own files until they are applied.
+// alone are the cases in which sandboxes see each other's changes at once, in the workspace of the host. They do not
+// apply to a persistent sandbox in memory, which has its own files until they are applied.
 var alone = []string{
 	"the wall-clock limit kills the whole process tree",
 	"cancel kills the whole process tree",
@@ -143,7 +143,7 @@ func Test_A_Persistent_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
 	sandboxtest.RunCases(t, h, cases)
 }
 
-// memoryHarness is one of sandboxes whose files are all their own.
+// memoryHarness is a harness for sandboxes whose files are all in memory.
 type memoryHarness struct{ harness }
 
 func (h memoryHarness) SnapshotSpec(dir string) sandbox.Spec { return h.Spec(dir) }
@@ -166,7 +166,7 @@ func create(t *testing.T, d *persist.Driver, name string) *sandbox.Sandbox {
 	return box
 }
 
-// marked lists the processes whose environment says that they belong to this test.
+// marked returns the processes that belong to this test by a variable in their environment.
 func marked(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -181,7 +181,7 @@ func marked(t *testing.T) []string {
 	return out
 }
 
-func Test_A_Sandbox_Lives_On(t *testing.T) {
+func Test_A_Sandbox_Outlives_The_Process_That_Created_It(t *testing.T) {
 	d := newDriver(t)
 	box := create(t, d, "one")
 	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "echo text >/tmp/f; sleep 1000 >/dev/null 2>&1 &"}}); err != nil || res.Code != 0 {
@@ -212,7 +212,7 @@ func Test_A_Sandbox_Lives_On(t *testing.T) {
 	}
 }
 
-func Test_One_Of_Many_Gets_The_Name(t *testing.T) {
+func Test_Only_One_Of_Many_Creates_Gets_The_Name(t *testing.T) {
 	d := newDriver(t)
 	var made, refused atomic.Int64
 	var wg sync.WaitGroup
@@ -264,7 +264,7 @@ func Test_Many_Sandboxes_At_Once(t *testing.T) {
 	}
 }
 
-// keeperOf returns the number of a sandbox's keeper.
+// keeperOf returns the PID of a sandbox's keeper.
 func keeperOf(t *testing.T, name string) int {
 	t.Helper()
 	for _, line := range marked(t) {
@@ -277,7 +277,7 @@ func keeperOf(t *testing.T, name string) int {
 	return 0
 }
 
-func Test_A_Killed_Keeper_Takes_All_Along(t *testing.T) {
+func Test_A_Killed_Keeper_Ends_All_Processes_Of_Its_Sandbox(t *testing.T) {
 	d := newDriver(t)
 	box := create(t, d, "victim")
 	run, err := box.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "setsid sleep 1000 & sleep 1001"}}, sandbox.Stdio{})
@@ -343,7 +343,7 @@ func Test_A_Supervisor_Killed_From_Inside_Ends_The_Sandbox(t *testing.T) {
 	}
 }
 
-// ended waits until the keeper of a sandbox has let go of it.
+// ended waits until the keeper of a sandbox has released its lock.
 func ended(t *testing.T, d *persist.Driver, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -353,7 +353,7 @@ func ended(t *testing.T, d *persist.Driver, name string) {
 	}
 }
 
-// Y15: idle is who runs nothing, however long ago the last command began.
+// Y15: a sandbox is idle only while no command runs, whatever the start of the last command was.
 func Test_An_Idle_Sandbox_Stops_And_A_Busy_One_Does_Not(t *testing.T) {
 	d := newDriver(t)
 	d.Idle = 2 * time.Second
@@ -371,7 +371,7 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	d := newDriver(t)
 	begin := time.Now()
 	other := create(t, d, "other")
-	d.TTL = 3*time.Second + 5*time.Since(begin) // the command has to be running by then
+	d.TTL = 3*time.Second + 5*time.Since(begin) // the command must run by then
 	if err := other.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	if _, err := d.Store.Load("old"); sandbox.CodeOf(err) != sandbox.NotFound {
 		t.Errorf("its record: %v", err)
 	}
-	if !ends(keeper) { // it is out of sight first, and removed then
+	if !ends(keeper) { // the sandbox is renamed first, and then removed
 		t.Error("its keeper stays")
 	}
 	if entries, err := os.ReadDir(d.Store.Dir); err != nil || len(entries) != 0 {
@@ -413,7 +413,7 @@ func Test_A_Sandbox_Whose_Record_Is_Deleted_Ends(t *testing.T) {
 	}
 }
 
-// deleted does that to a sandbox in which something runs, and waits for its end.
+// deleted deletes the directory of a sandbox in which a command runs, and waits for its end.
 func deleted(t *testing.T, d *persist.Driver, box *sandbox.Sandbox, do func(dir string) error) {
 	t.Helper()
 	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "sleep 86400 >/dev/null 2>&1 &"}}); err != nil || res.Code != 0 {
@@ -425,7 +425,7 @@ func deleted(t *testing.T, d *persist.Driver, box *sandbox.Sandbox, do func(dir 
 	}
 	running := marked(t)
 	dir := filepath.Join(d.Store.Dir, box.ID())
-	if err := do(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // the keeper removes the same
+	if err := do(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // the keeper removes the same files
 		t.Fatal(err)
 	}
 	<-ender.Ended()
@@ -437,7 +437,7 @@ func deleted(t *testing.T, d *persist.Driver, box *sandbox.Sandbox, do func(dir 
 	}
 }
 
-// gone waits for the end of a process that marked has found.
+// gone waits for the end of a process that marked has returned.
 func gone(t *testing.T, one string) {
 	t.Helper()
 	number, _, _ := strings.Cut(one, " ")
@@ -484,7 +484,7 @@ func Test_A_Failed_Start_Leaves_No_Files(t *testing.T) {
 	}
 }
 
-// The next sweep removes the directories of killed processes, independent of their age, but none that a process is using.
+// The next sweep removes the directories of killed processes, whatever their age, but none that a process is using.
 func Test_A_Sweep_Removes_Incomplete_Directories(t *testing.T) {
 	store := persist.Store{Dir: t.TempDir()}
 	for _, dir := range []string{".new-dead", ".new-bare", ".new-alive", ".gone-dead-1/state/deep", ".gone-alive-2"} {
@@ -574,7 +574,7 @@ func Test_A_Record_Has_Image_And_Volumes_Beside_The_Other_Fields_Of_The_Spec(t *
 	}
 }
 
-func Test_Names_That_Are_None(t *testing.T) {
+func Test_Unknown_And_Invalid_Names_Are_Refused(t *testing.T) {
 	d := newDriver(t)
 	for _, name := range []string{".", "..", "../x", "a/b", "a b", "-a", ".a", strings.Repeat("a", 64), "a\n", "ä"} {
 		if err := persist.CheckName(name); sandbox.CodeOf(err) != sandbox.Invalid {

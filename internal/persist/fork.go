@@ -47,17 +47,18 @@ func (d *Driver) begin(ctx context.Context, name string, env []string) (sandbox.
 	return d.Open(ctx, name)
 }
 
-// Reverter is implemented by drivers whose sandboxes move files out of the State that SaveState wrote when they start.
+// Reverter is implemented by drivers whose sandboxes, when they start, move files out of the State that SaveState
+// wrote.
 type Reverter interface {
-	// Revert removes what a fork has moved out of its Spec's State before its start failed. It waits for the end of processes
-	// that a killed keeper has left.
+	// Revert removes the files that a fork has moved out of its Spec's State before its start failed. It waits for the
+	// end of processes that a killed keeper has left.
 	Revert(ctx context.Context, spec sandbox.Spec) error
 }
 
 // revertTime bounds revert's wait for the end of processes that a killed keeper has left.
 const revertTime = 10 * time.Second
 
-// revert removes what a fork has moved out of its State before its start failed.
+// revert removes the files that a fork has moved out of its State before its start failed.
 func (d *Driver) revert(ctx context.Context, record Record) error {
 	r, ok := d.Inner.(Reverter)
 	if !ok {

@@ -37,7 +37,7 @@ func newInstance(d *Driver, name string, c *session.Connection) *instance {
 
 func (i *instance) ID() string { return i.name }
 
-// Limits returns the limits of its policy.
+// Limits returns the limits of the sandbox's policy.
 func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
 
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
@@ -55,7 +55,8 @@ func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
 	return st.Status, err
 }
 
-// Denials returns the latest denials, of all users of the sandbox, since its last call, or since this connection was opened.
+// Denials returns the latest denials, of all users of the sandbox, since the last call of Denials or the begin of this
+// connection.
 func (i *instance) Denials(ctx context.Context) (list []sandbox.Denial, err error) {
 	i.refusals.Lock()
 	defer i.refusals.Unlock()

@@ -25,26 +25,26 @@ type status struct {
 	Limits  sandbox.Limits `json:"limits"`
 	PID     int            `json:"pid"`
 	Started time.Time      `json:"started"`
-	Refused uint64         `json:"refused"`          // the number of denials
+	Refused uint64         `json:"refused"`          // the number of denials so far
 	Undial  *saidError     `json:"undial,omitempty"` // why ports inside cannot be reached; nil: they can
 }
 
-// Ender is implemented by instances that can end by themselves.
+// Ender is implemented by instances that can end without a call of Close.
 type Ender interface {
-	// Ended is closed when nothing of the sandbox runs any more.
+	// Ended returns a channel that is closed when no process of the sandbox runs any more.
 	Ended() <-chan struct{}
 }
 
-// Holding has the arguments of a keeper.
+// Holding contains the arguments of a keeper.
 type Holding struct {
 	Driver  sandbox.Driver // creates the sandbox
-	Env     []string       // the environment that the policy filters
+	Env     []string       // the environment, which the policy filters
 	Log     *slog.Logger   // receives events
 	Refused *Refused       // the driver's denials; nil: they are not recorded
 	Ready   func()         // called when the sandbox runs
 }
 
-// Keep is the main function of a keeper, whose process has to exit when it returns. It starts the sandbox called name and
+// Keep is the main function of a keeper, whose process must exit when it returns. It starts the sandbox called name and
 // serves it until ctx ends, the sandbox ends, a client stops it, or its time to live is over.
 func (s Store) Keep(ctx context.Context, name string, h Holding) error {
 	held, err := s.inherit(name)
@@ -93,7 +93,7 @@ func isClosed(c <-chan struct{}) bool {
 type keeper struct {
 	store    Store
 	instance sandbox.Instance
-	begin    files.StartFunc // its Start, which also serves its files
+	begin    files.StartFunc // Start of the instance, which also serves its files
 	log      *slog.Logger
 	refused  *Refused
 	started  time.Time
@@ -101,7 +101,7 @@ type keeper struct {
 	gone     <-chan struct{} // closed when the record was deleted
 	stop     chan struct{}   // closed when a client stops the sandbox
 	stopping sync.Once
-	expired  bool // its time to live is over; of serve's goroutine
+	expired  bool // its time to live is over; only serve's goroutine uses it
 
 	mu      sync.Mutex
 	record  Record
@@ -118,7 +118,7 @@ func (k *keeper) currentRecord() Record {
 }
 
 func (k *keeper) serve(ctx context.Context, s Store, ready func()) error {
-	// The isolation is built for the first operation inside.
+	// The driver builds the isolation for the first operation inside.
 	if _, err := k.instance.Files().Stat(ctx, "/"); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (k *keeper) accept(ctx context.Context, l *net.UnixListener, conns *sync.Wa
 	}
 }
 
-// wait returns when the sandbox is to end.
+// wait returns when the sandbox must end.
 func (k *keeper) wait(ctx context.Context) {
 	var ended <-chan struct{}
 	if e, ok := sandbox.As[Ender](k.instance); ok {
@@ -192,7 +192,7 @@ func (k *keeper) wait(ctx context.Context) {
 // reportTime bounds the wait for clients to learn why a sandbox has ended.
 const reportTime = 10 * time.Second
 
-// awaitReports waits until the clients know the end of their commands, which an ended sandbox has ended.
+// awaitReports waits until the clients have received the ends of their commands, which have ended with the sandbox.
 func (k *keeper) awaitReports() {
 	late := time.After(reportTime)
 	for {
@@ -235,7 +235,7 @@ func (k *keeper) state() (busy int, change <-chan struct{}) {
 	return k.running + k.working, k.change
 }
 
-// count records that a command has begun, or that its end was reported.
+// count records the begin of a command, or that its end was reported.
 func (k *keeper) count(n int) { k.add(&k.running, n) }
 
 func (k *keeper) add(to *int, n int) {
@@ -258,7 +258,7 @@ func (k *keeper) start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio
 	return &logged{Process: p, log: k.log, begin: time.Now()}, nil
 }
 
-// logged is a command whose end is logged.
+// logged is a command with a log entry for its end.
 type logged struct {
 	sandbox.Process
 

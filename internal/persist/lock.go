@@ -16,7 +16,7 @@ import (
 // (F_OFD_SETLK, fcntl(2)), so that it can be handed over, and queried without being taken.
 type lock struct{ file *os.File }
 
-// take takes the lock, or fails with Exists when a keeper has it.
+// take takes the lock, or fails with Exists if a keeper has it.
 func (s Store) take(name string) (*lock, error) {
 	f, err := s.openLock(name)
 	if err != nil {
@@ -61,10 +61,10 @@ func lockFileIn(dir string, flags int) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// inherit takes the lock over from the process that started this one, so that no other process can take it in between;
-// otherwise it takes it.
+// inherit takes over the lock from the process that started this one, so that no other process can take it in between.
+// Without an inherited lock it takes the lock.
 func (s Store) inherit(name string) (*lock, error) {
-	const descriptor = 4 // as Start hands it over
+	const descriptor = 4 // the descriptor that Start passes
 	var mine, its unix.Stat_t
 	if unix.Fstat(descriptor, &mine) != nil || unix.Stat(filepath.Join(s.dir(name), lockFile), &its) != nil ||
 		mine.Dev != its.Dev || mine.Ino != its.Ino {
@@ -74,7 +74,7 @@ func (s Store) inherit(name string) (*lock, error) {
 	return &lock{os.NewFile(descriptor, lockFile)}, nil
 }
 
-// wait takes the lock when the keeper has ended, or fails when ctx ends.
+// wait waits for the end of the keeper and takes the lock. It fails when ctx ends.
 func (s Store) wait(ctx context.Context, name string) (*lock, error) {
 	f, err := s.openLock(name)
 	if err != nil {
@@ -114,7 +114,8 @@ func (s Store) openLock(name string) (*os.File, error) {
 	return f, err
 }
 
-// verify returns the lock if the locked file is still the sandbox's: it may have been removed before it was locked.
+// verify returns the lock if the locked file is still the sandbox's lock file: it may have been removed before it was
+// locked.
 func (s Store) verify(name string, f *os.File) (*lock, error) {
 	mine, err := f.Stat()
 	if err == nil {
@@ -130,7 +131,7 @@ func (s Store) verify(name string, f *os.File) (*lock, error) {
 	return nil, err
 }
 
-// release releases the lock, if it is not nil. Closing is not enough: a child that another goroutine is just starting still
+// release releases the lock, if it is not nil. Closing is not enough: a child that another goroutine is starting still
 // has a copy of the descriptor.
 func (l *lock) release() {
 	if l != nil {

@@ -24,8 +24,8 @@ const (
 	opAdopt          = "adopt"
 )
 
-// Operator is implemented by instances of drivers with further operations, and by those of [Driver], which pass them to the
-// instance that the keeper holds.
+// Operator is implemented by instances of drivers with further operations, and by instances of [Driver], which pass
+// them to the instance in the keeper.
 type Operator interface {
 	// Operate performs the operation called name. arg is JSON or nil; the answer is written as it arrives. Unsupported:
 	// the operation is unknown.
@@ -34,7 +34,8 @@ type Operator interface {
 
 // Rester is implemented by instances that can release their files for a moment.
 type Rester interface {
-	// Rest ends the processes that commands have left, and starts nothing until release is called. Denied: commands run.
+	// Rest ends the processes that commands have left, and starts no processes until release is called. Denied:
+	// commands run.
 	Rest(ctx context.Context) (release func(), err error)
 }
 
@@ -102,7 +103,7 @@ func performSnapshot(ctx context.Context, i sandbox.Instance, op, name string, a
 	return s.Snapshot(ctx, name)
 }
 
-// rest lets the sandbox rest until ctx ends.
+// rest calls Rest and releases the sandbox when ctx ends.
 func rest(ctx context.Context, i sandbox.Instance, answer io.Writer) error {
 	release := func() {}
 	if r, ok := sandbox.As[Rester](i); ok {

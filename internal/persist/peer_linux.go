@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isSameUser reports whether the other end is a process of our user, or root's.
+// isSameUser reports whether the other end is a process of this process's user, or of
+// root.
 func isSameUser(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

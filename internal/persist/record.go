@@ -16,22 +16,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Record describes a sandbox, as its directory stores it. It contains no environment, which is that of the process that
-// starts the sandbox.
+// Record describes a sandbox, as its directory stores it. It contains no environment: the process that starts the
+// sandbox provides it.
 type Record struct {
 	ID      string           `json:"-"`              // its directory's name
 	Name    string           `json:"name,omitempty"` // a label for people
 	Backend string           `json:"backend"`
 	Created time.Time        `json:"created"`
-	Idle    sandbox.Duration `json:"idle,omitempty"`    // the sandbox stops when no command has run for so long; 0: never
-	TTL     sandbox.Duration `json:"ttl,omitempty"`     // the sandbox is destroyed so long after Created, but not while a command runs; 0: never
-	Spare   string           `json:"spare,omitempty"`   // the fingerprint of a spare sandbox, which no user has yet; empty: it is not a spare
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // the sandbox stops when no command has run for this time; 0: never
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // time from Created to the destruction, which waits for running commands; 0: never
+	Spare   string           `json:"spare,omitempty"`   // the fingerprint of a spare sandbox without a user; empty: it is not a spare
 	State   string           `json:"state,omitempty"`   // its Spec's State, if that is not in its directory
 	Cluster *Cluster         `json:"cluster,omitempty"` // the location of a sandbox in a cluster; nil: this user's keepers hold it
 	Spec    sandbox.Spec     `json:"spec"`
 }
 
-// Store is a directory of sandboxes. The zero value is not usable; it need not exist.
+// Store is a directory of sandboxes. The zero value is not usable; the directory need not exist.
 type Store struct{ Dir string }
 
 // Names of the files of a sandbox.
@@ -57,11 +57,11 @@ func CheckName(name string) error {
 
 func (s Store) dir(name string) string { return filepath.Join(s.Dir, name) }
 
-// Add writes a new record. Exists: there is one of that name.
+// Add writes a new record. Exists: there is a sandbox of that name.
 func (s Store) Add(r Record) error { return s.add(r, nil) }
 
-// add writes a new record; fill, if not nil, writes more into its directory. Other processes see it whole or not at all, and
-// the next sweep removes what a killed process has left of it.
+// add writes a new record; fill, if not nil, writes further files into its directory. The directory appears for other
+// processes when it is complete, and the next sweep removes an incomplete one of a killed process.
 func (s Store) add(r Record, fill func(dir string) error) error {
 	if err := s.Vacant(r.ID); err != nil {
 		return err
@@ -181,8 +181,8 @@ func noSuch(name string) error {
 	return sandbox.Errorf(sandbox.NotFound, "no sandbox %.100q", name).WithHint("'agent-sandbox list' shows all sandboxes")
 }
 
-// List returns the records of all sandboxes but spares, ordered by name. It returns an error for one that cannot be read
-// together with the others.
+// List returns the records of all sandboxes except spares, ordered by name. If a record cannot be read, it returns an
+// error with the other records.
 func (s Store) List() ([]Record, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare != "" }), err
@@ -204,7 +204,7 @@ func (s Store) all() ([]Record, error) {
 	var errs []error
 	for _, e := range entries {
 		if CheckName(e.Name()) != nil {
-			continue // one that is being created or removed
+			continue // a directory that is being created or removed
 		}
 		r, err := s.Load(e.Name())
 		switch {
@@ -220,7 +220,7 @@ func (s Store) all() ([]Record, error) {
 
 // remove deletes a sandbox's directory. The caller holds its lock.
 func (s Store) remove(name string) error {
-	// Renamed first, so that no process finds a half removed sandbox.
+	// Rename the directory first, so that no process finds a half removed sandbox.
 	gone := filepath.Join(s.Dir, fmt.Sprintf("%s%s-%d", gonePrefix, name, time.Now().UnixNano()))
 	if err := os.Rename(s.dir(name), gone); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxRefused is the number of denials that are stored: programs inside decide how many there are.
+// maxRefused is the number of stored denials; programs inside can cause any number.
 const maxRefused = 256
 
 // Refused stores the latest denials of a sandbox for the clients that run commands in it. The zero value is empty. It is safe
@@ -42,10 +42,10 @@ func (r *Refused) count() uint64 {
 
 // since is the argument of opRefused.
 type since struct {
-	After uint64 `json:"after"` // the count of those that the client has
+	After uint64 `json:"after"` // the count of the denials that the client has received
 }
 
-// answer writes the stored denials after those that arg counts.
+// answer writes the stored denials that are newer than the count in arg.
 func (r *Refused) answer(arg json.RawMessage, w io.Writer) error {
 	var s since
 	if err := json.Unmarshal(arg, &s); err != nil {

@@ -28,11 +28,11 @@ func (s Store) listen(name string) (l *net.UnixListener, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // the path that it was given refers to a closed descriptor by then; serve removes it
+	l.SetUnlinkOnClose(false) // the path of the listener refers to a closed descriptor later; serve removes the file
 	return l, os.Chmod(filepath.Join(dir, socketFile), 0o600)
 }
 
-// startPause is the interval at which dial retries a keeper that does not listen yet, or no longer.
+// startPause is the interval at which dial retries while a keeper starts or stops.
 const startPause = 5 * time.Millisecond
 
 // dial connects to a sandbox's keeper. It waits for one that is starting or stopping, by polling: the kernel has no event for

@@ -14,7 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// launch starts a keeper, which takes over the lock of its sandbox and reports on ready. An error releases the lock.
+// launch starts a keeper, which takes over the lock of its sandbox and reports its start on ready. On an error launch
+// releases the lock.
 func (d *Driver) launch(name string, held *lock, env []string, ready *os.File) (*exec.Cmd, error) {
 	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -34,7 +35,7 @@ func (d *Driver) launch(name string, held *lock, env []string, ready *os.File) (
 	gone := make(chan struct{})
 	d.keepers.Store(name, gone)
 	go func() {
-		_ = cmd.Wait() // the keeper reports its result itself
+		_ = cmd.Wait() // the keeper reports the result
 		close(gone)
 	}()
 	return cmd, nil
@@ -52,14 +53,14 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 	return d.startLocked(ctx, name, held, env)
 }
 
-// Change is Start with spec instead of the sandbox's own, whose files and snapshots stay. If the driver rejects spec or the
-// start fails, the sandbox is stopped and as before.
+// Change is like Start, and replaces the sandbox's spec by spec. Files and snapshots stay. If the driver rejects spec
+// or the start fails, the sandbox is stopped and unchanged.
 func (d *Driver) Change(ctx context.Context, name string, spec sandbox.Spec) error {
 	held, err := d.Store.take(name)
 	if err != nil {
 		return err
 	}
-	old, err := d.Store.Load(name) // with the lock, so that no other process has it for the old one
+	old, err := d.Store.Load(name) // with the lock, so that no other process holds it for the old spec
 	if err == nil {
 		changed := old
 		changed.Spec = spec
@@ -106,7 +107,7 @@ func (d *Driver) startLocked(ctx context.Context, name string, held *lock, env [
 
 const maxSaid = 64 << 10
 
-// readyWord is the text that a keeper writes to descriptor 3 when the sandbox runs; otherwise it writes a saidError.
+// readyWord is the text that a keeper writes to descriptor 3 if the sandbox runs; otherwise it writes a saidError.
 const readyWord = "ready"
 
 // Ready reports the result of the start to the process that started this keeper; nil: the sandbox runs.

@@ -14,7 +14,7 @@ func (s Store) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Forget removes the record of a sandbox in a cluster, and leaves the sandbox alone.
+// Forget removes the record of a sandbox in a cluster, and does not change the sandbox.
 func (s Store) Forget(ctx context.Context, name string) error { return s.destroy(ctx, name) }
 
 // destroy stops a sandbox and removes its directory.

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Reach is Open, and returns for a stopped sandbox an instance that runs nothing but has its snapshots and files. The sandbox
-// cannot be started until the instance is detached.
+// Reach is like Open. For a stopped sandbox it returns an instance that runs no commands but has the sandbox's
+// snapshots and files. The sandbox cannot be started until the instance is detached.
 func (d *Driver) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
 	i, err := d.Open(ctx, name)
 	if sandbox.CodeOf(err) != sandbox.Closed {
@@ -20,7 +20,7 @@ func (d *Driver) Reach(ctx context.Context, name string) (sandbox.Instance, erro
 	}
 	held, terr := d.Store.take(name)
 	if terr != nil {
-		return nil, errors.Join(err, terr) // it starts or stops just now
+		return nil, errors.Join(err, terr) // the sandbox is starting or stopping
 	}
 	s, err := d.stopped(ctx, name, held)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Driver) stopped(ctx context.Context, name string, held *lock) (*stopped
 	return s, nil
 }
 
-// stopped is a sandbox without a keeper, whose lock this process has.
+// stopped is a sandbox without a keeper; this process has its lock.
 type stopped struct {
 	Operated
 
@@ -80,7 +80,7 @@ func (s *stopped) Start(context.Context, sandbox.Cmd, sandbox.Stdio) (sandbox.Pr
 
 func (s *stopped) Files() sandbox.Files { return files.New(s.Start) }
 
-// Status returns what the record says.
+// Status returns the status from the record.
 func (s *stopped) Status(context.Context) (sandbox.Status, error) {
 	return sandbox.Status{Info: s.record.Info()}, nil
 }
@@ -90,7 +90,7 @@ func (s *stopped) Fork(ctx context.Context, name, snapshot string) (sandbox.Inst
 	return s.driver.fork(ctx, s.Operated, s.name, name, snapshot, s.driver.Env)
 }
 
-// Detach leaves the sandbox as it is.
+// Detach releases the sandbox and does not change it.
 func (s *stopped) Detach() error {
 	s.once.Do(func() {
 		s.err = s.inner.Close(context.Background())

@@ -30,7 +30,7 @@ func (s Store) sweep() {
 				continue
 			}
 			dir := filepath.Join(s.Dir, e.Name())
-			if held, err := lockFileIn(dir, os.O_CREATE); err == nil { // otherwise another process is working on it
+			if held, err := lockFileIn(dir, os.O_CREATE); err == nil { // otherwise another process is using it
 				claimed[dir] = held
 			}
 		}
@@ -86,7 +86,8 @@ func (s Store) clear(dir string) error {
 	return stage.Between(s.Dir, unix.LOCK_SH, func() error { return stage.RemoveTree(dir) })
 }
 
-// removeDeleted removes what is left of a sandbox whose record was deleted. Another sandbox may have its name by now.
+// removeDeleted removes the remaining files of a sandbox whose record was deleted. Another sandbox may have its name
+// now.
 func (s Store) removeDeleted(r Record, held *lock) error {
 	if r.State != "" {
 		if err := stage.RemoveTree(r.State); err != nil {

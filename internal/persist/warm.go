@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// spareIdle is the time for which a spare sandbox waits to be adopted.
+// spareIdle limits the time for which a spare sandbox waits for its adoption.
 const spareIdle = time.Hour
 
 // spareStart bounds the start of a spare sandbox.
@@ -27,8 +27,8 @@ type adoption struct {
 	TTL   sandbox.Duration `json:"ttl,omitempty"`
 }
 
-// createWarm adopts a spare sandbox with the same fingerprint or creates a sandbox, and then prepares a spare for
-// the next call. A sandbox that a user had never becomes a spare.
+// createWarm adopts a spare sandbox with the same fingerprint, or creates a sandbox. Then it prepares a spare for
+// the next call. A sandbox that a user has used never becomes a spare.
 func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instance, error) {
 	f, ok := d.Inner.(sandbox.Fingerprinter)
 	if !ok {
@@ -59,7 +59,7 @@ func (d *Driver) claim(ctx context.Context, key string, record Record) (*instanc
 			continue
 		}
 		i, err := d.adopt(ctx, spare.ID, record)
-		// One that is not ready yet, or was adopted meanwhile, is skipped.
+		// Skip a spare that is not ready yet, or that another process has adopted.
 		if code := sandbox.CodeOf(err); code == "" || !slices.Contains([]sandbox.Code{sandbox.Closed, sandbox.NotFound, sandbox.Denied, sandbox.Unavailable}, code) {
 			return i, err
 		}
@@ -68,7 +68,7 @@ func (d *Driver) claim(ctx context.Context, key string, record Record) (*instanc
 }
 
 func (d *Driver) adopt(ctx context.Context, spare string, record Record) (*instance, error) {
-	conn, err := d.Store.connect(ctx, spare) // does not wait for one that is starting
+	conn, err := d.Store.connect(ctx, spare) // does not wait for a spare that is starting
 	if err != nil {
 		return nil, err
 	}

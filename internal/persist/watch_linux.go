@@ -18,8 +18,8 @@ const (
 // closed on a system without F_NOTIFY.
 //
 // It uses DN_DELETE (F_NOTIFY in fcntl(2)) and not inotify(7), of which a user has 128 instances by default: as many
-// sandboxes would leave none for an editor. It watches the record, not the directory, which exists as long as the lock file
-// in it is open.
+// sandboxes would leave none for an editor. It watches the record and not the directory, which exists as long as its
+// lock file is open.
 func (s Store) watch(id string) (<-chan struct{}, error) {
 	dir, err := os.Open(s.dir(id))
 	if err != nil {
@@ -36,7 +36,7 @@ func (s Store) watch(id string) (<-chan struct{}, error) {
 		signal.Stop(told)
 		return gone, dir.Close()
 	}
-	go func() { // lives as long as the process
+	go func() { // exists as long as the process
 		defer dir.Close()
 		for !deleted() {
 			<-told

@@ -22,8 +22,8 @@ import (
 // the memory of this process.
 const ephemeralLife = 30 * 24 * time.Hour
 
-// authority returns the CA that a plan names, nil for none.
-func authority(name string) (*egress.CA, error) {
+// loadAuthority returns the CA that a plan names; nil: it names none.
+func loadAuthority(name string) (*egress.CA, error) {
 	switch name {
 	case "":
 		return nil, nil
@@ -53,14 +53,14 @@ func authority(name string) (*egress.CA, error) {
 	return ca, nil
 }
 
-// bundles are the paths at which systems store their trusted authorities in one file:
-// Debian, Fedora, openSUSE, OpenELEC, Alpine, FreeBSD and macOS.
+// bundles are the paths of the single file in which systems store their trusted authorities: Debian, Fedora, openSUSE,
+// OpenELEC, Alpine, FreeBSD and macOS.
 var bundles = []string{
 	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
 	"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
 }
 
-// directories are the paths at which systems without a bundle store them, one in each file.
+// directories are the paths of the directories in which systems without a bundle store them, one in each file.
 var directories = []string{"/etc/ssl/certs", "/etc/pki/tls/certs", "/system/etc/security/cacerts"}
 
 const (
@@ -72,25 +72,25 @@ const (
 // SSL_CERT_FILE and SSL_CERT_DIR, or both, when SSL_CERT_FILE is unset or one of
 // them names a place of the system. The result may be empty.
 func authorities(env []string) (system, own []byte, err error) {
-	file, dirs := lookup(env, "SSL_CERT_FILE"), filepath.SplitList(lookup(env, "SSL_CERT_DIR"))
+	file, dirs := lookupVariable(env, "SSL_CERT_FILE"), filepath.SplitList(lookupVariable(env, "SSL_CERT_DIR"))
 	isSystem := func(dir string) bool { return slices.Contains(directories, filepath.Clean(dir)) }
 	both := file == "" || slices.Contains(bundles, file) || slices.ContainsFunc(dirs, isSystem)
 	if file != "" && !slices.Contains(bundles, file) {
-		if own, err = certificates(file); err != nil {
+		if own, err = readCertificates(file); err != nil {
 			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "SSL_CERT_FILE: %w", err)
 		}
 		if len(own) == 0 {
 			return nil, nil, sandbox.Errorf(sandbox.Invalid, "SSL_CERT_FILE: no certificate in %s", file)
 		}
 	}
-	own = append(own, fromDirectories(slices.DeleteFunc(dirs, isSystem))...)
+	own = append(own, readDirectories(slices.DeleteFunc(dirs, isSystem))...)
 	if both {
 		system, err = systemAuthorities()
 	}
 	return system, own, err
 }
 
-// systemAuthorities returns one file as it is: looking through it takes long.
+// systemAuthorities returns a bundle unchanged, because parsing it takes long.
 func systemAuthorities() ([]byte, error) {
 	for _, file := range bundles {
 		data, err := readBundle(file)
@@ -102,11 +102,12 @@ func systemAuthorities() ([]byte, error) {
 		}
 		return append(bytes.TrimRight(data, "\n"), '\n'), nil
 	}
-	return fromDirectories(directories), nil
+	return readDirectories(directories), nil
 }
 
-// coverBundles puts the authorities that commands trust in the place of the system's, for programs that read only these: wget, and
-// libraries of TLS without a variable for it. What commands could have put there, or cannot see, is left alone.
+// coverBundles replaces the system's bundles by the authorities that commands trust, for programs that read only the
+// bundles: wget, and TLS libraries without a variable for it. It omits bundles that commands could have created or
+// cannot see.
 func (g *Gateway) coverBundles(all []byte) {
 	for _, file := range bundles {
 		path, err := filepath.EvalSymlinks(file)
@@ -120,15 +121,15 @@ func (g *Gateway) coverBundles(all []byte) {
 	}
 }
 
-// fromDirectories skips what cannot be read, as TLS libraries do.
-func fromDirectories(dirs []string) (out []byte) {
+// readDirectories skips files that cannot be read, as TLS libraries do.
+func readDirectories(dirs []string) (out []byte) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil || len(entries) > maxAuthorities {
 			continue
 		}
 		for _, e := range entries {
-			if pem, err := certificates(filepath.Join(dir, e.Name())); err == nil && len(out)+len(pem) <= maxBundle && !bytes.Contains(out, pem) {
+			if pem, err := readCertificates(filepath.Join(dir, e.Name())); err == nil && len(out)+len(pem) <= maxBundle && !bytes.Contains(out, pem) {
 				out = append(out, pem...)
 			}
 		}
@@ -136,9 +137,9 @@ func fromDirectories(dirs []string) (out []byte) {
 	return out
 }
 
-// certificates returns only the certificates in a file: it may lie where commands write,
-// and they would see what a link in its place leads to.
-func certificates(file string) (out []byte, err error) {
+// readCertificates returns only the certificates in a file: commands may be able to replace the file by a link, and
+// would then see the content of the link's target.
+func readCertificates(file string) (out []byte, err error) {
 	data, err := readBundle(file)
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func certificates(file string) (out []byte, err error) {
 	}
 }
 
-// readBundle follows links: systems have some there.
+// readBundle follows links, because systems have links there.
 func readBundle(file string) ([]byte, error) {
 	f, err := hostfile.Open(file, os.O_RDONLY, 0, nil)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 // Options configure a [Gateway].
 type Options struct {
 	Addr     string               // HOST:PORT at which commands reach the proxy
-	Bundle   string               // path inside for the authorities to trust, when TLS is inspected
-	HostEnv  []string             // "K=V", the source of secrets
-	Redacts  bool                 // the host's home is at its path inside, so that configuration files can be shown without their credentials
-	HostRoot bool                 // the host's system is, too, so that its authorities can be replaced
+	Bundle   string               // path inside of the trusted authorities, if TLS is inspected
+	HostEnv  []string             // "K=V"; the values of secrets may come from it
+	Redacts  bool                 // the host's home is inside at the same path: its configuration files can be shown without credentials
+	HostRoot bool                 // the host's system is inside at the same path: its authorities can be replaced
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -26,7 +26,7 @@ type Options struct {
 
 // File replaces the content of a file for commands. It is read-only.
 type File struct {
-	Path string // absolute; its directory exists inside, unless it is ours
+	Path string // absolute; its directory exists inside, except for a directory of agent-sandbox
 	Data []byte
 	Mode uint32 // permission bits
 }
@@ -35,25 +35,25 @@ type File struct {
 type Gateway struct {
 	Env     []string         // variables of the commands, "K=V"; see Environ
 	Dropped []policy.Dropped // variables of the plan that hold a secret's value; see Environ
-	Files   []File           // to be mounted last
+	Files   []File           // files to mount after all others
 
 	plan  *policy.Plan
 	proxy *egress.Proxy // nil: the plan has no allow-list
 }
 
-// IsNeeded reports whether a plan has anything to do for a gateway.
+// IsNeeded reports whether a plan needs a gateway.
 func IsNeeded(plan *policy.Plan) bool {
 	return plan.Network.Mode == sandbox.NetworkAllow || len(plan.Secrets) > 0 || len(plan.Redacted) > 0
 }
 
-// Open fetches the values of the plan's secrets, which may run programs of the host,
-// and makes the proxy, without a listener. Errors never hold a secret's value; of
-// what a program says on stderr they hold the last line, unless that repeats its output.
-// A value that cannot be masked is an Invalid error, one that cannot be fetched an
-// Unavailable one, or Canceled when the program was interrupted.
+// Open fetches the values of the plan's secrets, which may run programs of the host, and
+// creates the proxy without a listener. Errors never contain a secret's value. They
+// contain the last line of a program's stderr, unless that line repeats the program's
+// output. A value that cannot be masked is an Invalid error, one that cannot be fetched
+// an Unavailable one, or Canceled when the program was interrupted.
 func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 	g := &Gateway{plan: plan}
-	found, err := fetch(ctx, plan, o.HostEnv)
+	found, err := fetchSecrets(ctx, plan, o.HostEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 
 // open makes the proxy.
 func (g *Gateway) open(found []held, o Options) error {
-	ca, err := authority(g.plan.Network.CA)
+	ca, err := loadAuthority(g.plan.Network.CA)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,9 @@ func (g *Gateway) open(found []held, o Options) error {
 	return nil
 }
 
-// Environ is the environment of a command: env, that of the plan, without what is
-// dropped and with the gateway's variables in the place of others of their names.
+// Environ returns the environment of a command: env, that of the plan, without the
+// dropped variables and with the gateway's variables, which replace others of the same
+// names.
 func (g *Gateway) Environ(env []string) []string {
 	out := map[string]bool{}
 	for _, d := range g.Dropped {
@@ -135,14 +136,14 @@ func (g *Gateway) IsProxied() bool { return g.proxy != nil }
 // [egress.Proxy.Serve].
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error { return g.proxy.Serve(ctx, l) }
 
-// denial converts an event to a denial with the place of its rule.
+// denial converts an event to a denial with the location of its rule.
 func (g *Gateway) denial(e egress.Event) sandbox.Denial {
 	op := "connect"
 	if e.Kind == egress.KindMethod || e.Kind == egress.KindSecret || e.Kind == egress.KindMalformed {
 		op = "request"
 	}
 	d := sandbox.Denial{
-		Time: e.Time, Kind: sandbox.DeniedHost, Op: op, Target: target(e),
+		Time: e.Time, Kind: sandbox.DeniedHost, Op: op, Target: denialTarget(e),
 		Reason: e.Reason, Rule: e.Rule, Fix: e.Allow,
 	}
 	if e.Rule != "" {

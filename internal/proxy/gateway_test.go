@@ -23,7 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// certificate is a new authority, as PEM.
+// certificate returns a new authority as PEM.
 func certificate(t *testing.T) *egress.CA {
 	t.Helper()
 	ca, err := egress.NewCA(time.Hour)
@@ -109,7 +109,7 @@ func Test_The_Authority_Of_A_File(t *testing.T) {
 		{"nothing", "", "expected a PEM file with a certificate and its private key"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got, err := authority(write(t, filepath.Join(dir, "ca.pem"), row.text))
+			got, err := loadAuthority(write(t, filepath.Join(dir, "ca.pem"), row.text))
 			switch {
 			case row.error != "":
 				if err == nil || !strings.Contains(err.Error(), row.error) {
@@ -122,7 +122,7 @@ func Test_The_Authority_Of_A_File(t *testing.T) {
 	}
 }
 
-// served is a gateway that serves, and a client of it.
+// served returns a running gateway and a client of it.
 func served(t *testing.T, plan *policy.Plan, env []string, denied func(sandbox.Denial)) (*Gateway, *http.Client) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -173,7 +173,7 @@ func Test_A_Value_Reaches_Its_Host_Only(t *testing.T) {
 	}
 	denials := make(chan sandbox.Denial, 10)
 	g, client := served(t, plan, []string{"TOKEN=" + value, "SSL_CERT_FILE=" + trusted}, func(d sandbox.Denial) { denials <- d })
-	token := lookup(g.Env, "TOKEN")
+	token := lookupVariable(g.Env, "TOKEN")
 	for _, row := range []struct {
 		name, url string
 		status    int

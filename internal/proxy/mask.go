@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// minMasked is the length of the shortest value that is masked: a shorter one, such as "1",
-// occurs in text by chance.
+// minMasked is the length of the shortest value that is masked, because a shorter one, such
+// as "1", could occur in a text by chance.
 const minMasked = 8
 
-// spellings are the ways in which files and variables hold a value as text: as it is,
-// in JSON, and in a URL (.git-credentials). The longest stand first.
+// spellings returns the forms in which files and variables contain a value as text:
+// unchanged, in JSON, and in a URL (.git-credentials). The longest come first.
 func spellings(value string) []string {
 	list := []string{value}
 	for _, escape := range []bool{true, false} {
@@ -44,13 +44,13 @@ var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 func lowerEscapes(s string) string { return percent().ReplaceAllStringFunc(s, strings.ToLower) }
 
-// encoded finds what may be Base64, in both alphabets.
+// encoded finds text that may be Base64, in both alphabets.
 var encoded = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}|[A-Za-z0-9_-]{8,}={0,2}`)
 })
 
-// conceal puts the placeholder in the value's place, also inside Base64: "auth" in
-// Docker's config.json and "_auth" in .npmrc are user:password.
+// conceal replaces the value by the placeholder, also inside Base64: "auth" in Docker's
+// config.json and "_auth" in .npmrc are user:password.
 func conceal(data []byte, value, placeholder string) []byte {
 	for _, s := range spellings(value) {
 		data = bytes.ReplaceAll(data, []byte(s), []byte(placeholder))
@@ -66,8 +66,8 @@ func conceal(data []byte, value, placeholder string) []byte {
 	})
 }
 
-// hasValue reports whether a value stands in text, as it is or inside Base64 with any bytes
-// around it. Values that are shorter than minMasked are never found.
+// hasValue reports whether text contains a value, unchanged or inside Base64 with any bytes
+// around it. It never finds values that are shorter than minMasked.
 func hasValue(text, value string) bool {
 	if len(value) < minMasked {
 		return false
@@ -81,16 +81,16 @@ func hasValue(text, value string) bool {
 	text = strings.Join(strings.Fields(text), "")
 	alike := strings.NewReplacer("-", "+", "_", "/").Replace(text)
 	for before := range 3 {
-		if strings.Contains(alike, core(value, before)) {
+		if strings.Contains(alike, encodedCore(value, before)) {
 			return true
 		}
 	}
 	return false
 }
 
-// core is the part of value's Base64 that does not depend on the bytes around it, of
-// which so many (modulo 3) stand before it.
-func core(value string, before int) string {
+// encodedCore returns the part of value's Base64 that does not depend on the bytes around it.
+// before is the number of bytes before it, modulo 3.
+func encodedCore(value string, before int) string {
 	text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
 	return text[(before*8+5)/6 : (before+len(value))*8/6]
 }

@@ -27,13 +27,12 @@ const (
 // errTimeout is the cause of a context that ended because a program took too long.
 var errTimeout = errors.New("it took too long")
 
-// output runs a program of the host and returns what it printed. Its stderr
-// may be shown to the user; its output may not, because it may be a part of a value.
+// runProgram runs a program of the host and returns its output. Its stderr may be shown to the user; its output may not,
+// because it may be a part of a value.
 //
-// When this process is in the foreground of a terminal, the program may ask there (/dev/tty): it shares the
-// process group and gets the terminal's signals. Otherwise it has no terminal and a
-// session of its own, which is killed as a whole.
-func output(ctx context.Context, plan *policy.Plan, args, env []string) (string, error) {
+// When this process is in the foreground of a terminal, the program may ask there (/dev/tty): it shares the process
+// group and gets the terminal's signals. Otherwise it has no terminal and its own session, which is killed as a whole.
+func runProgram(ctx context.Context, plan *policy.Plan, args, env []string) (string, error) {
 	asking := isInForeground()
 	limit := commandTimeout
 	if asking {
@@ -42,7 +41,8 @@ func output(ctx context.Context, plan *policy.Plan, args, env []string) (string,
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// Not the workspace, where commands could leave what programs load from there.
+	// The program does not start in the workspace, where commands could leave files that programs load from
+	// their working directory.
 	cmd.Dir, cmd.Env = "/", append(withoutPlanted(plan, env), "PWD=/")
 	cmd.WaitDelay = time.Second
 	if !asking {
@@ -83,11 +83,11 @@ func isInForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// withoutPlanted takes the directories out of PATH that commands can write: a program
-// calls others by name (node_modules/.bin is often there), and they run on the host.
+// withoutPlanted removes directories from PATH in which commands can write (node_modules/.bin is often
+// there). The program calls others by name, and they run on the host.
 func withoutPlanted(plan *policy.Plan, env []string) []string {
 	var dirs []string
-	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+	for _, dir := range filepath.SplitList(lookupVariable(env, "PATH")) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || !filepath.IsAbs(dir) {
 			continue
@@ -100,7 +100,7 @@ func withoutPlanted(plan *policy.Plan, env []string) []string {
 	return append(slices.Clip(env), "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
-// limited stores the beginning of what is written.
+// limited stores the first bytes that are written to it.
 type limited struct {
 	bytes.Buffer
 
@@ -114,7 +114,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail stores the end of what is written, where programs report why they failed.
+// tail stores the last bytes that are written to it, in which programs report why they failed.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -124,8 +124,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// said returns the last line, to be appended to an error. A line that repeats the output is
-// left out: it may be the value ("sh -x").
+// said returns the last line, to append it to an error. It omits a line that repeats the output, because it may be the
+// value ("sh -x").
 func (t *tail) said(stdout string) string {
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	line := strings.TrimSpace(lines[len(lines)-1])

@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// alone runs a test again in a session without a terminal, wherever the tests run.
+// alone runs a test again in a session without a terminal.
 func alone(t *testing.T) bool {
 	t.Helper()
 	if !isInForeground() {
@@ -35,7 +35,7 @@ func alone(t *testing.T) bool {
 
 func script(t *testing.T, text string) (string, error) {
 	t.Helper()
-	return output(t.Context(), &policy.Plan{}, []string{"/bin/sh", "-c", text}, []string{"PATH=/usr/bin:/bin"})
+	return runProgram(t.Context(), &policy.Plan{}, []string{"/bin/sh", "-c", text}, []string{"PATH=/usr/bin:/bin"})
 }
 
 func Test_Programs_Print_Values(t *testing.T) {
@@ -88,7 +88,7 @@ func Test_A_Program_Finds_No_Others_Where_Commands_Write(t *testing.T) {
 	}
 	plan := &policy.Plan{Mounts: []policy.Mount{{Path: filepath.Join(dir, "planted"), Access: policy.ReadWrite, Dir: true}}, Rules: make([]policy.Rule, 1)}
 	path := "PATH=" + filepath.Join(dir, "planted") + ":" + filepath.Join(dir, "link") + ":.:planted:" + filepath.Join(dir, "safe") + ":/usr/bin:/bin"
-	got, err := output(t.Context(), plan, []string{"/bin/sh", "-c", "gpg"}, []string{path})
+	got, err := runProgram(t.Context(), plan, []string{"/bin/sh", "-c", "gpg"}, []string{path})
 	if got != "safe\n" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -106,9 +106,9 @@ func Test_All_Of_A_Program_Is_Killed(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		// The child holds no stream of ours, so nothing but a signal ends it.
+		// The child has no stream of this process, so only a signal ends it.
 		text := "(exec 9>" + lock + "; flock 9; echo > " + ready + "; exec sleep 1000 >&- 2>&-) & wait"
-		_, err := output(ctx, &policy.Plan{}, []string{"/bin/sh", "-c", text}, []string{"PATH=/usr/bin:/bin"})
+		_, err := runProgram(ctx, &policy.Plan{}, []string{"/bin/sh", "-c", text}, []string{"PATH=/usr/bin:/bin"})
 		done <- err
 	}()
 	if _, err := os.ReadFile(ready); err != nil { // until the child has the lock
@@ -141,7 +141,7 @@ func Test_Asking(t *testing.T) {
 	if os.Getenv("GATEWAY_ASK") == "" {
 		return
 	}
-	// As agent-sandbox does, which hears the keys, too.
+	// agent-sandbox does the same, because it also receives the keys' signals.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	defer signal.Stop(signals)

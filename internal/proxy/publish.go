@@ -27,8 +27,7 @@ type Ports struct {
 	ports     []uint16
 }
 
-// Publish listens on the plan's published ports, all or none. A port that is taken
-// is an Exists error.
+// Publish listens on the plan's published ports, all or none. Exists: a port is in use.
 func Publish(ctx context.Context, plan *policy.Plan) (*Ports, error) {
 	p := &Ports{}
 	var config net.ListenConfig
@@ -51,9 +50,8 @@ func Publish(ctx context.Context, plan *policy.Plan) (*Ports, error) {
 	return p, nil
 }
 
-// Serve carries connections inside until ctx ends, closes the listeners, and returns
-// when all connections have ended: nil when ctx ended, otherwise what went wrong with
-// a listener.
+// Serve forwards connections inside until ctx ends. Then it closes the listeners, and returns
+// when all connections have ended: nil if ctx ended, otherwise the error of a listener.
 func (p *Ports) Serve(ctx context.Context, dial Dial) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,7 +64,7 @@ func (p *Ports) Serve(ctx context.Context, dial Dial) error {
 			err := accept(ctx, l, slots, func(conn net.Conn) {
 				all.Go(func() {
 					defer func() { <-slots }()
-					carry(ctx, conn, dial, p.ports[i])
+					forward(ctx, conn, dial, p.ports[i])
 				})
 			})
 			if err != nil {
@@ -79,10 +77,10 @@ func (p *Ports) Serve(ctx context.Context, dial Dial) error {
 	return errors.Join(errs...)
 }
 
-// accept passes the connections of l on, each with a slot, until ctx or l ends.
+// accept passes the connections of l to serve, each with a slot, until ctx or l ends.
 func accept(ctx context.Context, l net.Listener, slots chan struct{}, serve func(net.Conn)) error {
 	for {
-		// Waiting before Accept leaves the surplus in the kernel's queue.
+		// Waiting before Accept keeps further connections in the kernel's queue.
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -110,12 +108,12 @@ func (p *Ports) Close() {
 	}
 }
 
-// carry connects outside with inside until both directions have ended.
-func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
+// forward connects outside with a port inside until both directions have ended.
+func forward(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 	defer outside.Close()
 	inside, err := dial(ctx, port)
 	if err != nil {
-		// A reset is what the kernel sends when a port has no listener.
+		// The kernel sends a reset if a port has no listener.
 		if tcp, ok := outside.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}
@@ -135,12 +133,12 @@ func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 	}
 }
 
-// breakTime is the time that one direction has after the other one broke: an answer may still
-// arrive, and a silent server must not hold the connection for ever.
+// breakTime limits the time that one direction continues after the other one broke: an answer
+// may still arrive, but a silent server must not hold the connection forever.
 const breakTime = 5 * time.Second
 
-// oneWay copies until from ends, and passes the end on. When to is gone, the rest of from
-// has no reader.
+// oneWay copies until from ends, and then ends that direction of to. If to is closed, the
+// rest of from has no reader.
 func oneWay(to, from net.Conn, broken func()) {
 	_, err := io.Copy(to, from)
 	if w, ok := to.(interface{ CloseWrite() error }); ok {

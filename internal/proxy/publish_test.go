@@ -33,7 +33,7 @@ func freePort(t *testing.T) uint16 {
 	return uint16(l.Addr().(*net.TCPAddr).Port)
 }
 
-// publish serves one port on the host whose inside is dial; end ends it.
+// publish serves one port on the host and uses dial to connect inside; end ends it.
 func publish(t *testing.T, dial Dial) (addr string, end func() error) {
 	t.Helper()
 	port := freePort(t)
@@ -82,7 +82,7 @@ func connect(t *testing.T, addr string) *net.TCPConn {
 }
 
 func Test_Published_Connections_Are_Half_Closed(t *testing.T) {
-	// The server answers when it has seen the end.
+	// The server answers after the end of the input.
 	addr, _ := publish(t, dialTo(tcpserver.Start(t, func(c *net.TCPConn) {
 		data, _ := io.ReadAll(c)
 		_, _ = c.Write(bytes.ToUpper(data))
@@ -102,7 +102,7 @@ func Test_Published_Connections_Are_Half_Closed(t *testing.T) {
 func Test_A_Port_Without_A_Server_Refuses(t *testing.T) {
 	addr, _ := publish(t, func(context.Context, uint16) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-	if err == nil { // it may be refused before it is known to stand
+	if err == nil { // the connection may be refused before the client knows that it was established
 		defer c.Close()
 		_, err = c.Read(make([]byte, 1))
 	}
@@ -146,7 +146,7 @@ func Test_The_End_Closes_Published_Ports(t *testing.T) {
 	}
 }
 
-// watched reports when it is closed.
+// watched is a connection that reports when it is closed.
 type watched struct {
 	*net.TCPConn
 
@@ -162,7 +162,7 @@ func Test_A_Client_That_Broke_Off_Frees_Its_Connection(t *testing.T) {
 	stay := make(chan struct{})
 	server := tcpserver.Start(t, func(c *net.TCPConn) {
 		_, _ = c.Write([]byte("x"))
-		<-stay // a server that says nothing more, and does not look either
+		<-stay // a server that neither writes nor reads any more
 	})
 	defer close(stay)
 	closed := make(chan struct{})
@@ -242,7 +242,7 @@ func Test_Only_127_0_0_1_Is_Published(t *testing.T) {
 	}
 }
 
-// others are this host's addresses beside loopback.
+// others returns this host's addresses other than loopback.
 func others(t *testing.T) (out []string) {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -257,7 +257,7 @@ func others(t *testing.T) (out []string) {
 	return out
 }
 
-// faulty fails as accept(2) does when a process has too many descriptors.
+// faulty fails like accept(2) in a process with too many descriptors.
 type faulty struct {
 	net.Listener
 

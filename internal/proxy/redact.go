@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/redact"
 )
 
-// redact adds the files that are shown without their credentials, and returns the credentials that the proxy inserts. What
-// cannot be read, or shows a credential all the same, stays hidden.
+// redact adds the files that are shown without their credentials, and returns the credentials that the proxy inserts. A
+// file stays hidden if it cannot be read, or if it would still show a credential.
 func (g *Gateway) redact(env []string) []held {
 	var out []held
 	for _, r := range g.plan.Redacted {
@@ -22,7 +22,7 @@ func (g *Gateway) redact(env []string) []held {
 		if err != nil {
 			continue
 		}
-		inserted, placeholders := inserts(r, f)
+		inserted, placeholders := splitCredentials(r, f)
 		text := string(f.Text(placeholders))
 		isShown := true
 		for _, c := range f.Credentials {
@@ -49,9 +49,9 @@ func (g *Gateway) hasFile(path string) bool {
 	return false
 }
 
-// inserts returns the credentials of a file that the proxy inserts, and the placeholders of all: an empty one for those that
-// it does not.
-func inserts(r policy.Redacted, f *redact.File) (inserted []held, placeholders []string) {
+// splitCredentials returns the credentials of a file that the proxy inserts, and a placeholder for each credential: an
+// empty one for those that the proxy does not insert.
+func splitCredentials(r policy.Redacted, f *redact.File) (inserted []held, placeholders []string) {
 	placeholders = make([]string, len(f.Credentials))
 	for i, c := range f.Credentials {
 		var hosts []string

@@ -71,7 +71,7 @@ func Test_A_Redacted_File_Stays_Hidden(t *testing.T) {
 	}
 }
 
-func Test_A_Redacted_File_That_Is_Gone_Is_Not_Shown(t *testing.T) {
+func Test_A_Redacted_File_That_Was_Removed_Is_Not_Shown(t *testing.T) {
 	t.Parallel()
 	plan := &policy.Plan{Redacted: []policy.Redacted{{Path: filepath.Join(t.TempDir(), "gone"), Format: redact.Npm}}}
 	if g, err := Open(t.Context(), plan, Options{Redacts: true}); err != nil || len(g.Files) != 0 {

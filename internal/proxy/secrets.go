@@ -13,15 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// held is a secret with its value.
+// held is a secret and its value.
 type held struct {
 	egress.Secret
 
 	from policy.Secret
 }
 
-// fetch reads the values of those secrets that this host has.
-func fetch(ctx context.Context, plan *policy.Plan, env []string) ([]held, error) {
+// fetchSecrets reads the values of the secrets that exist on this host.
+func fetchSecrets(ctx context.Context, plan *policy.Plan, env []string) ([]held, error) {
 	var out []held
 	for _, s := range plan.Secrets {
 		if s.Missing != "" {
@@ -67,12 +67,12 @@ func fetchOne(ctx context.Context, plan *policy.Plan, s policy.Secret, env []str
 		data, _, err := readPlain(s.FromFile, maxSecret)
 		return string(data), err
 	case len(s.FromCommand) > 0:
-		return output(ctx, plan, s.FromCommand, env)
+		return runProgram(ctx, plan, s.FromCommand, env)
 	}
-	return lookup(env, s.FromEnv), nil
+	return lookupVariable(env, s.FromEnv), nil
 }
 
-// badValue is the error about a value or its file.
+// badValue is an error about a value or its file.
 type badValue string
 
 func (e badValue) Error() string { return string(e) }
@@ -97,7 +97,8 @@ func checkValue(value string) error {
 	return nil
 }
 
-// mask puts the placeholders where commands look for values.
+// mask puts the placeholders into the variables and files in which commands expect the
+// values.
 func (g *Gateway) mask(found []held) error {
 	// Long values first: a short one may be a part of one.
 	found = slices.Clone(found)
@@ -129,8 +130,8 @@ func (g *Gateway) mask(found []held) error {
 	return nil
 }
 
-// mask masks all secrets, also those that the file is not named for: it would show
-// their values otherwise.
+// mask masks the values of all secrets in a file, also of secrets for which the plan does
+// not name the file.
 func (f *File) mask(found []held) error {
 	for _, s := range found {
 		named := s.from.File == f.Path
@@ -161,8 +162,8 @@ func (f *File) refuse(s held, why string) error {
 		WithHint("leave the file hidden: name \"env\" in the place of the secret's \"file\"")
 }
 
-// drop removes the variables that contain a value. The plan could find only
-// values that come from variables, and none inside Base64.
+// drop removes the variables that contain a value. The plan detects only values that come
+// from variables, and none inside Base64.
 func (g *Gateway) drop(s held) {
 	for _, kv := range g.plan.Env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -172,8 +173,8 @@ func (g *Gateway) drop(s held) {
 	}
 }
 
-// lookup returns the value of a variable, the last one if it is there twice.
-func lookup(env []string, name string) string {
+// lookupVariable returns the value of a variable, the last one if the variable occurs twice.
+func lookupVariable(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v

@@ -23,7 +23,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// openPlanned opens a gateway without a network, which needs the values all the same.
+// openPlanned opens a gateway without a network, which still fetches the values.
 func openPlanned(t *testing.T, env []string, planned []string, secrets ...policy.Secret) (*Gateway, error) {
 	t.Helper()
 	plan := &policy.Plan{Network: sandbox.Network{Mode: sandbox.NetworkNone}, Env: planned, Secrets: secrets}
@@ -33,7 +33,8 @@ func openPlanned(t *testing.T, env []string, planned []string, secrets ...policy
 	return Open(t.Context(), plan, Options{HostEnv: env})
 }
 
-// wantError wants one line with a text and a code, and without the value.
+// wantError checks that an error is one line with a text and a code, and does not contain
+// the value.
 func wantError(t *testing.T, err error, code sandbox.Code, text string) {
 	t.Helper()
 	if err == nil {
@@ -53,7 +54,7 @@ func wantError(t *testing.T, err error, code sandbox.Code, text string) {
 func Test_Values_Of_Secrets_Are_Checked(t *testing.T) {
 	for _, row := range []struct {
 		name, value string
-		code        sandbox.Code // empty: it is taken
+		code        sandbox.Code // empty: the value is accepted
 		text        string
 	}{
 		{"a value is taken", value, "", ""},
@@ -85,7 +86,7 @@ func Test_Values_Of_Secrets_Are_Checked(t *testing.T) {
 	}
 }
 
-func Test_Files_Are_Opened_Without_Links_And_Waiting(t *testing.T) {
+func Test_Files_Are_Opened_Without_Following_Links_Or_Waiting(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func Test_Masked_Files_Have_Placeholders(t *testing.T) {
 				}
 			}
 			plan := &policy.Plan{Secrets: row.secrets}
-			found, err := fetch(t.Context(), plan, env)
+			found, err := fetchSecrets(t.Context(), plan, env)
 			g := &Gateway{plan: plan}
 			if err == nil {
 				err = g.mask(found)
@@ -214,7 +215,7 @@ func Test_A_Secret_That_Is_Missing_Is_Left_Out(t *testing.T) {
 	}
 }
 
-func Test_An_End_Is_Reported_As_One(t *testing.T) {
+func Test_An_Ended_Context_Is_Reported_As_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	plan := &policy.Plan{Secrets: []policy.Secret{{Name: "A", FromCommand: []string{"/bin/echo", "x"}, Env: "A"}}}

@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 )
 
-// target returns the target of an event for a denial.
-func target(e egress.Event) string {
+// denialTarget returns the target of an event for a denial.
+func denialTarget(e egress.Event) string {
 	switch {
 	case e.Host == "":
 		return "a malformed request"

@@ -30,7 +30,7 @@ const codexConfigText = `# The profile "high" (codex -p high) is in high.config.
 sandbox_mode = "danger-full-access"
 `
 
-// codexHighText is the profile. Codex rejects one in a table of config.toml, as older versions had it.
+// codexHighText is the profile. Codex rejects a profile in a table of config.toml, where older versions had it.
 const codexHighText = `model = "gpt-5"
 # Constrains reasoning effort for reasoning-capable models
 model_reasoning_effort = "high"
@@ -48,8 +48,8 @@ around its network and file system.
 - Installed: ast-grep (` + "`ast-grep`, `sg`" + `) for structural search and rewrites, git, gh, jq, fzf.
 `
 
-// CodexFiles returns the initial files of Codex's volume. With auth they include the credentials in home, a directory of the
-// host; NotFound: it has none.
+// CodexFiles returns the initial files of Codex's volume. With auth they include the credentials in home, a directory
+// of the host. NotFound: home has no credentials.
 func CodexFiles(home string, auth bool) (map[string][]byte, error) {
 	files := map[string][]byte{codexConfig: []byte(codexConfigText), codexHigh: []byte(codexHighText), codexAgents: []byte(codexAgentsText)}
 	if !auth {
@@ -93,7 +93,7 @@ done`
 // if it exists and force is not set. It always replaces credentials. It sends them through a pipe, so that neither a command
 // line nor the container's description shows them.
 func InitCodex(ctx context.Context, e job.Engine, image, user string, files map[string][]byte, force bool) ([]string, error) {
-	archive, err := pack(files)
+	archive, err := packFiles(files)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func InitCodex(ctx context.Context, e job.Engine, image, user string, files map[
 	if err != nil {
 		return nil, err
 	}
-	return lines(out)
+	return splitLines(out)
 }
 
 // LogoutCodex deletes the credentials in Codex's volume, which must exist, and returns their names.
@@ -115,26 +115,26 @@ func LogoutCodex(ctx context.Context, e job.Engine, image string) ([]string, err
 	const script = `cd "$1"; shift; for f; do [ -e "$f" ] || [ -L "$f" ] || continue; rm -f -- "$f" && echo "$f" || exit 1; done`
 	out, err := e.Run(ctx, job.Run{
 		Image: image, Args: []string{"sh", "-c", script, "sh", CodexHome, codexAuth, codexProfile},
-		// As root: the credentials may belong to any user.
+		// The script runs as root, because the credentials may belong to any user.
 		User: "0:0", Caps: []string{"DAC_OVERRIDE"}, Volumes: codexVolumes(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return lines(out)
+	return splitLines(out)
 }
 
 func codexVolumes() []sandbox.Volume { return []sandbox.Volume{{Name: CodexVolume, Target: CodexHome}} }
 
-// lines returns the lines that a script has printed, or its error.
-func lines(out job.Output) ([]string, error) {
+// splitLines returns the lines that a script has printed, or its error.
+func splitLines(out job.Output) ([]string, error) {
 	if out.Code != 0 {
 		return nil, sandbox.Errorf(sandbox.Internal, "the volume cannot be changed: %.300s", strings.Join(strings.Fields(string(out.Stderr)), " "))
 	}
 	return strings.FieldsFunc(string(out.Stdout), func(c rune) bool { return c == '\n' }), nil
 }
 
-func pack(files map[string][]byte) (*bytes.Buffer, error) {
+func packFiles(files map[string][]byte) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(files)) {

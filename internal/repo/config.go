@@ -44,8 +44,8 @@ func (p *port) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// protected returns the paths that are read-only inside unless a configuration changes that: files that the host would
-// execute, and their configuration.
+// protected returns the paths that are read-only inside by default: files that the host would execute, and their
+// configuration.
 func protected() []string {
 	return []string{".git/hooks", ".husky", configDir, ".agent-precommit/user-context.json"}
 }
@@ -56,23 +56,23 @@ func DefaultConfig() Config { return Config{Protected: protected()} }
 // ConfigFile returns the path of the repository's configuration, which need not exist.
 func (r Repo) ConfigFile() string { return filepath.Join(r.Path, configFile) }
 
-// CheckDir returns Invalid if the directory of the configuration and the Dockerfile is a symbolic link: with it a repository
-// would borrow the files of another one, and the trust in them.
+// CheckDir returns Invalid if the directory of the configuration and the Dockerfile is a symbolic link. With a link a
+// repository could use the files of another one, and the user's trust in them.
 func (r Repo) CheckDir() error {
 	dir := filepath.Join(r.Path, configDir)
-	// What is missing is reported by what reads it.
+	// The code that reads the files reports missing ones.
 	if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return sandbox.Errorf(sandbox.Invalid, "%s: found a symbolic link, expected a directory", dir)
 	}
 	return nil
 }
 
-// IsConfigFile reports whether a path is that of a repository's configuration.
+// IsConfigFile reports whether a path is the path of a repository's configuration.
 func IsConfigFile(path string) bool {
 	return filepath.Base(path) == filepath.Base(configFile) && filepath.Base(filepath.Dir(path)) == configDir
 }
 
-// Decode returns the configuration in the content of a file.
+// Decode decodes the content of a configuration file.
 func Decode(file string, data []byte) (Config, error) {
 	bad := func(err error) (Config, error) {
 		return Config{}, sandbox.Errorf(sandbox.Invalid, "%s: %w", file, err)
@@ -117,8 +117,9 @@ func (c Config) Policy() sandbox.Policy {
 	return p
 }
 
-// Layer returns the repository's configuration as a layer of a policy, trusted if trust has exactly its content, and the rules of
-// its packet filter. Without a file it is that of [DefaultConfig]. Denied: a configuration without trust has such rules.
+// Layer returns the repository's configuration as a layer of a policy, and the rules of its packet filter. The layer is
+// trusted if trust has exactly its content. Without a file it uses [DefaultConfig]. Denied: an untrusted configuration
+// has rules of a packet filter.
 func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, []string, error) {
 	l := sandbox.Layer{Name: "repository", Trusted: true}
 	l.Policy.Filesystem.RO = protected()

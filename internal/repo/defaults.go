@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Defaults returns the layer below those of the user, with what the tools of the image need. registry is the URL of the npm
-// registry that the image's npm uses, or "".
+// Defaults returns the layer below those of the user, with the hosts that the tools of the image need. registry is the
+// URL of the npm registry that the image's npm uses, or "".
 func Defaults(registry string) sandbox.Layer {
 	allow := []string{
 		// Models and their accounts.

@@ -1,6 +1,7 @@
 package repo
 
-// Dockerfile is the one that [Repo.Init] writes: the base image, with comments that show where to add steps.
+// Dockerfile is the Dockerfile that [Repo.Init] writes: the base image, with comments that show where to add
+// steps.
 const Dockerfile = `ARG BASE_IMAGE_TAG=latest
 FROM agent-sandbox-base:${BASE_IMAGE_TAG}
 

@@ -41,14 +41,14 @@ const DockerfileName = configDir + "/" + dockerfileName
 // ConfigName is the name of the configuration that [Repo.Init] writes.
 const ConfigName = configFile
 
-// Text returns the file of a configuration.
+// Text returns the content of a configuration's file.
 func (c Config) Text() ([]byte, error) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	return append(text, '\n'), err
 }
 
-// Init writes the repository's .agent-sandbox directory, with configuration c, and returns the files that it has written. It replaces existing files
-// only with force, and follows no link that leads out of the repository.
+// Init writes the repository's .agent-sandbox directory, with configuration c, and returns the files that it has
+// written. It replaces existing files only with force, and does not follow links out of the repository.
 func (r Repo) Init(c Config, force bool) ([]string, error) {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {

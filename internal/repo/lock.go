@@ -33,7 +33,7 @@ func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) 
 			_ = f.Close()
 			return nil, err
 		}
-		return func() { _ = f.Close() }, nil // which releases the lock
+		return func() { _ = f.Close() }, nil // Close releases the lock
 	case <-ctx.Done():
 		go func() { // releases it as soon as it is taken
 			_, _ = <-got, f.Close()

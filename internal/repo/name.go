@@ -10,13 +10,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Volumes that all repositories share.
+// The volumes that all repositories share.
 const (
 	ClaudeVolume = "agent-sandbox-claude-code-config"
 	CodexVolume  = "agent-sandbox-codex-config"
 )
 
-// Directories inside.
+// Paths of directories inside.
 const (
 	Shelf      = "/repo-shelf"        // the volume of a repository's worktrees
 	ClaudeHome = "/home/node/.claude" // Claude Code's configuration
@@ -24,7 +24,7 @@ const (
 	History    = "/commandhistory"    // of shells
 	Workspace  = "/workspace"         // above the repository itself
 	worktrees  = Shelf + "/worktrees" // one directory for each branch
-	primary    = Shelf + "/repo"      // whose objects the worktrees share
+	primary    = Shelf + "/repo"      // the repository whose objects the worktrees share
 	configDir  = ".agent-sandbox"     // in the repository
 	configFile = configDir + "/config.json"
 )
@@ -37,7 +37,8 @@ type Repo struct {
 // hashLength is the number of digits of the hash in names: a sandbox's name has 63 characters at most.
 const hashLength = 12
 
-// Hash returns the beginning of the MD5 of the path, which is in the names of containers; volumes have all of it.
+// Hash returns the first digits of the MD5 of the path, for the names of containers. Names of volumes contain the whole
+// MD5.
 func (r Repo) Hash() string { return hash(r.Path)[:hashLength] }
 
 func hash(s string) string {
@@ -46,7 +47,7 @@ func hash(s string) string {
 }
 
 // Name returns the repository's name: the last element of its path, in characters that the engine accepts.
-func (r Repo) Name() string { return clean(filepath.Base(r.Path), 24) }
+func (r Repo) Name() string { return cleanName(filepath.Base(r.Path), 24) }
 
 // Image returns the name of its sandboxes' image.
 func (r Repo) Image() string {
@@ -63,7 +64,7 @@ func (r Repo) Container(branch string) string {
 		return "agent-sandbox-" + r.Name() + "-" + r.Hash()
 	}
 	const room = 63 - len("agent-sandbox-") - hashLength - 2
-	return "agent-sandbox-" + r.Name() + "-" + clean(Worktree(branch), room-len(r.Name())) + "-" + r.Hash()
+	return "agent-sandbox-" + r.Name() + "-" + cleanName(Worktree(branch), room-len(r.Name())) + "-" + r.Hash()
 }
 
 // HistoryVolume returns the name of the volume of its shells' history.
@@ -91,8 +92,8 @@ func Mode(branch string) string {
 	return "branch"
 }
 
-// SandboxVolumes is Volumes for the sandbox of a branch, or with "" of the repository itself: the git directory of the shelf
-// and the branch's worktree are protected as those of the repository.
+// SandboxVolumes returns the volumes for the sandbox of a branch; "": of the repository itself. It protects the git
+// directory of the shelf and the branch's worktree like those of the repository.
 func (r Repo) SandboxVolumes(branch string) []sandbox.Volume {
 	all := r.Volumes()
 	all[0].Git = strings.TrimPrefix(primary, Shelf+"/") + "/.git"
@@ -114,7 +115,7 @@ func (r Repo) Volumes() []sandbox.Volume {
 	}
 }
 
-// Worktree returns the name of a branch's directory: "/" and white space become "__".
+// Worktree returns the name of a branch's directory, in which "/" and white space are replaced by "__".
 func Worktree(branch string) string {
 	var b strings.Builder
 	for _, c := range branch {
@@ -127,9 +128,9 @@ func Worktree(branch string) string {
 	return b.String()
 }
 
-// clean returns at most length allowed characters of s. It appends a hash if it had to change or cut s, so that different
+// cleanName returns at most length allowed characters of s. It appends a hash if it had to change or cut s, so that different
 // strings stay different.
-func clean(s string, length int) string {
+func cleanName(s string, length int) string {
 	const mark = 6
 	var b strings.Builder
 	for _, c := range s {

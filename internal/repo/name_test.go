@@ -30,7 +30,7 @@ func Test_Names_Are_Made_Of_The_Path(t *testing.T) {
 	}
 }
 
-func Test_Names_Are_Those_Of_Sandboxes(t *testing.T) {
+func Test_Container_Names_Are_Valid_Names_Of_Sandboxes(t *testing.T) {
 	seen := map[string]string{}
 	for _, path := range []string{"/a", "/", "/my repo", "/ä/ö", "/x/..hidden", "/" + strings.Repeat("long", 50), "/A_-b", "/-", "/."} {
 		for _, branch := range []string{"", "main", "feat/x", "feat__x2", strings.Repeat("b", 150), strings.Repeat("b", 151), "ä/ü", "a+b", "a_b"} {

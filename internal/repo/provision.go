@@ -50,7 +50,7 @@ func (r Repo) Provision(ctx context.Context, box *sandbox.Sandbox, branch string
 	return said, e
 }
 
-// codeCollision is the exit status of the script when another branch has the directory.
+// codeCollision is the exit status of the script if another branch uses the same directory.
 const codeCollision = 5
 
 // Owner returns the owner of the repository's directory as "UID:GID", who is the user of its sandboxes.
@@ -87,6 +87,6 @@ func (r Repo) Own(ctx context.Context, e job.Engine, image, owner string) error 
 	if err != nil {
 		return err
 	}
-	_, err = lines(out)
+	_, err = splitLines(out)
 	return err
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Recipe is the input of a build of the repository's image: its Dockerfile, and the other files of its directory, which the
-// steps can run. It is read once, so that the trusted content is the one that is built.
+// Recipe is the input of a build of the repository's image: its Dockerfile, and the other files of its directory, which
+// the steps can run. The files are read once, so that the build uses the trusted content.
 type Recipe struct {
 	File       string   // the Dockerfile's absolute path
 	Dockerfile []byte   //
@@ -28,7 +28,7 @@ type Recipe struct {
 	archive *os.File // the packed context, an unlinked file
 }
 
-// IsDockerfile reports whether a path is that of a repository's Dockerfile.
+// IsDockerfile reports whether a path is the path of a repository's Dockerfile.
 func IsDockerfile(path string) bool {
 	return filepath.Base(path) == dockerfileName && filepath.Base(filepath.Dir(path)) == configDir
 }
@@ -116,16 +116,16 @@ func (c *Recipe) take(h *tar.Header, r io.Reader) error {
 	return nil
 }
 
-// Content returns what the user has to trust. It changes with every file that a step could run.
+// Content returns the text that the user must trust. It changes with every file that a step could run.
 func (c *Recipe) Content() []byte {
 	out := bytes.Clone(c.Dockerfile)
 	for _, line := range c.Others {
-		out = append(append(out, 0), line...) // no Dockerfile has this byte
+		out = append(append(out, 0), line...) // a Dockerfile does not contain this byte
 	}
 	return out
 }
 
-// checkTrust returns Denied unless the user trusts the steps, or the Dockerfile is the one that [Repo.Init] writes.
+// checkTrust returns Denied unless the user trusts the steps, or the Dockerfile is that of [Repo.Init].
 func (c *Recipe) checkTrust(trust *policy.Trust) error {
 	if string(c.Dockerfile) == Dockerfile {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// judge says whether the steps of a repository's Dockerfile may run.
+// judge reports whether the steps of a repository's Dockerfile may run.
 func judge(t *testing.T, r Repo, trust *policy.Trust) error {
 	t.Helper()
 	c, err := r.Recipe()

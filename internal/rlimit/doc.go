@@ -1,3 +1,3 @@
-// Package rlimit lowers resource limits (getrlimit(2)) and never raises one: a limit that is already lower than asked
-// for is met, and only a privileged process may raise it.
+// Package rlimit lowers resource limits (getrlimit(2)) and never raises one: a limit that is already lower than
+// requested is sufficient, and only a privileged process may raise it.
 package rlimit

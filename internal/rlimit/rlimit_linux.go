@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lower sets the soft and the hard limit of process pid (0: this one) to n. A limit that is lower already stays.
+// Lower sets the soft and the hard limit of process pid (0: this one) to n. It does not change a lower limit.
 func Lower(pid, resource int, n uint64) error {
 	var old unix.Rlimit
 	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
@@ -22,9 +22,10 @@ func Lower(pid, resource int, n uint64) error {
 
 // SuppressCore stops the kernel from dumping the memory of process pid (0: this one). A core_pattern that starts with
 // "|" runs a handler of the host with the dump as input, even at a limit of 0; only the value 1 stops it, which is
-// also too small for any file (core(5)). seccomp.Deny prevents that a command lowers it to 0.
+// also too small for any file (core(5)). seccomp.Deny prevents commands from lowering it to 0.
 //
-// A plain user cannot raise a hard limit of 0, which stays: no file is written then, and a handler gets the limit.
+// A plain user cannot raise a hard limit of 0, so SuppressCore keeps it: the kernel then writes no file, and passes
+// the limit to a handler.
 func SuppressCore(pid int) error {
 	err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
 	if errors.Is(err, unix.EPERM) {

@@ -52,7 +52,7 @@ func Test_A_Lower_Limit_Of_A_Plain_User_Stays(t *testing.T) {
 	if !runPlain(t) {
 		return
 	}
-	// Each row only lowers what the one before left.
+	// Each row only lowers the limits of the row before.
 	for _, row := range []struct {
 		resource int
 		before   unix.Rlimit

@@ -1,4 +1,4 @@
-// Package shellword quotes words for command lines that are shown to people.
+// Package shellword quotes words for command lines that people read.
 package shellword
 
 import (
@@ -10,7 +10,7 @@ import (
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
 
-// Join returns words as one command line, each quoted where it has to be.
+// Join returns words as one command line, and quotes words where necessary.
 func Join(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -19,8 +19,9 @@ func Join(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote returns s as one word of bash. The word has no character that could control a terminal or forge a line: names and
-// arguments can come from a hostile repository. Without such characters it is a word of every POSIX shell.
+// Quote returns s as one word of bash. It escapes characters that could control a terminal or forge a line, because
+// names and arguments can come from a hostile repository. Without such characters the result is a word of every POSIX
+// shell.
 func Quote(s string) string {
 	switch {
 	case s != "" && strings.Trim(s, plain) == "":

@@ -6,25 +6,25 @@ type ApplyOptions struct {
 	// everything below it. None means everything. NotFound: nothing has changed at or below
 	// a path.
 	Paths []string
-	// Force also applies paths that changed in the workspace meanwhile, whose changes there
+	// Force also applies paths that changed in the workspace meanwhile; the changes in the workspace
 	// are lost.
 	Force bool
-	// Refuse is asked about every wanted change with its absolute path before it is
-	// made; the path is skipped if it returns a reason other than "". Nil refuses nothing.
+	// Refuse is called for every selected change with its absolute path before Apply makes it. If it
+	// returns a reason other than "", Apply skips the path. Nil: no change is refused.
 	Refuse func(path string, c Change) string
-	// DryRun changes nothing: Result says what would be applied.
+	// DryRun makes no changes: Result lists the changes that would be applied.
 	DryRun bool
 }
 
-// Reason tells why a path was not applied.
+// Reason is the reason for which a path was not applied.
 type Reason string
 
 // The reasons.
 const (
-	Conflicting Reason = "conflict" // it changed in the workspace; Force overrides
-	Refused     Reason = "refused"  // Refuse said so, or it is never applied
-	Depends     Reason = "depends"  // it needs another path that was not applied
-	Failed      Reason = "failed"   // the file system did
+	Conflicting Reason = "conflict" // the path changed in the workspace; Force overrides
+	Refused     Reason = "refused"  // Refuse refused it, or Apply never applies it
+	Depends     Reason = "depends"  // the change needs another path that was not applied
+	Failed      Reason = "failed"   // an operation on the file system failed
 )
 
 // Skipped is a change that stays in the stage.
@@ -34,7 +34,7 @@ type Skipped struct {
 	Detail string `json:"detail"`
 }
 
-// Result reports what Apply did. Both lists are ordered by path.
+// Result reports the applied and the skipped changes. Both lists are ordered by path.
 type Result struct {
 	Applied []Change  `json:"applied"`
 	Skipped []Skipped `json:"skipped"`

@@ -13,14 +13,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// Apply makes changes of the stage in the workspace and removes them from the stage. It
-// replaces each file in one step: every reader, also after a kill, sees the old or the new
-// one, and the next Apply finishes a killed one. Result lists the skipped changes; an error
-// means that nothing was changed (Denied while the stage is in use, NotFound and Invalid for
-// Paths), or that the stage could not be updated afterwards.
+// Apply makes changes of the stage in the workspace and removes them from the stage. It replaces each file in one step:
+// every reader, also after a kill, sees the old or the new one, and the next Apply finishes a killed one. Result lists
+// the skipped changes. After an error the workspace is unchanged (Denied: the stage is in use; NotFound and Invalid for
+// Paths), or the stage could not be updated afterwards.
 func (s *Stage) Apply(options ApplyOptions) (Result, error) {
-	if !options.DryRun { // a dry run only reads, like Diff
-		held, err := lock(s.dir, holder([]string{"apply"}))
+	if !options.DryRun { // a dry run only reads the stage, like Diff
+		held, err := lock(s.dir, newHolder([]string{"apply"}))
 		if err != nil {
 			return Result{}, err
 		}
@@ -54,8 +53,8 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 		return r, err
 	}
 	a := d.applier(false)
-	// It also removes entries that equal the workspace's: after a restored snapshot was applied before, they would conflict
-	// later.
+	// It also removes entries that equal those of the workspace: such entries exist if a restored snapshot was applied
+	// before, and they would conflict later.
 	if !options.DryRun && (len(j.Operations) > 0 || len(changes) == 0 && s.Kind == Overlay && !s.IsPristine()) {
 		if err := s.writeJournal(j); err != nil {
 			return r, err
@@ -71,7 +70,7 @@ func (d *differ) applier(resumed bool) *applier {
 	return &applier{differ: d, resumed: resumed, failed: map[string]error{}, placed: map[uint64]string{}}
 }
 
-// report fills r with the result of each wanted change.
+// report adds the result of each selected change to r.
 func (sel *selection) report(a *applier, r *Result) {
 	for i, c := range sel.changes {
 		if !sel.wanted[i] {
@@ -167,8 +166,7 @@ func (s *Stage) finish(d *differ, j *journal) error {
 	return s.removeJournal()
 }
 
-// remember records the workspace's entries that Apply has changed, so that they cause no
-// conflict later.
+// remember records the entries that Apply has changed in the workspace, so that they do not cause a conflict later.
 func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 	if s.Kind != Overlay {
 		return nil
@@ -198,7 +196,7 @@ func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 	return s.save()
 }
 
-// record is remember for a copy.
+// record does the same as remember, for a copy.
 func (s *Stage) record(d *differ, j *journal, left []Change) error {
 	differs := map[string]bool{}
 	for _, c := range left {
@@ -224,8 +222,8 @@ func (s *Stage) record(d *differ, j *journal, left []Change) error {
 	return writeJSON(filepath.Join(s.dir, manifestFile), d.base.copy)
 }
 
-// prune removes from the upper tree the entries that no longer differ. An opaque directory
-// stays complete while anything in it differs: entries that it lacks count as deleted.
+// prune removes from the upper tree the entries that no longer differ. An opaque directory stays complete while an
+// entry in it differs, because entries that it lacks count as deleted.
 func (s *Stage) prune(d *differ, left []Change) error {
 	trash := filepath.Join(s.dir, trashDir)
 	if err := tree.Remove(trash); err != nil {

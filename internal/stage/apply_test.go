@@ -19,7 +19,7 @@ import (
 var conflicts = []struct {
 	name, setup, inside, host string
 	want                      []string // the diff
-	left                      string   // what a script prints after an apply that is not forced
+	left                      string   // the output of a script after an apply without force
 	check                     string
 }{
 	{"a file changed on both sides", `echo 1 >f`, `echo 2 >f`, `echo 3 >f`, []string{"modified f !conflict"}, "3\n", `cat f`},
@@ -214,7 +214,8 @@ func Test_Applied_Changes_Do_Not_Conflict_Later(t *testing.T) {
 	}
 }
 
-// Test_A_Hostile_Stage_Harms_Nothing writes into the upper tree what no kernel put there.
+// Test_A_Hostile_Stage_Harms_Nothing writes entries into the upper tree that the kernel
+// would not create.
 func Test_A_Hostile_Stage_Harms_Nothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `mkdir d real; echo 1 >d/f; echo 1 >real/f; ln -s .. out; echo x >plain; chmod 4755 plain`)
@@ -251,7 +252,7 @@ func Test_A_Hostile_Stage_Harms_Nothing(t *testing.T) {
 	}
 }
 
-// deepen makes a chain of directories deeper than any path is long.
+// deepen creates a chain of directories whose path is longer than PATH_MAX.
 func deepen(t *testing.T, dir string) int {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -284,7 +285,8 @@ func Test_A_Patch_Does_With_Git_What_Apply_Does(t *testing.T) {
 			t.Parallel()
 			setup, script := setup, script
 			if tool != "git apply" {
-				// patch(1) knows neither links by default nor a directory in a file's place.
+				// patch(1) supports neither links by default nor a directory that replaces a
+				// file.
 				script = `seq 2 50 >f; echo >>g; echo z >>'a b'; echo z >>$'q"\t\\\xff'; rm gone; echo -n new >n; mkdir 'x y'; seq 9 >'x y/z z'; printf 'a\r\nc\r\n' >crlf`
 			}
 			b := newBench(t, setup)

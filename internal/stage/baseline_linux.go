@@ -6,11 +6,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// baseline describes the workspace at the creation of the stage.
+// baseline describes the state of the workspace at the creation of the stage.
 type baseline struct {
 	created int64                           // of an overlay
-	known   pathMap[tree.Fingerprint]       // written by Apply itself
-	touched map[string]bool                 // an interrupted Apply may have changed them
+	known   pathMap[tree.Fingerprint]       // entries that Apply itself has written
+	touched map[string]bool                 // entries that an interrupted Apply may have changed
 	copy    manifest                        // of a copy; nil for an overlay
 	below   map[string][]string             // the names in each directory of the copy
 	seen    func(string) (tree.Info, error) // Lstat of the workspace
@@ -40,7 +40,7 @@ func (s *Stage) baseline(low *tree.Tree, j *journal) (*baseline, error) {
 	for dir, names := range b.below {
 		for i := range names {
 			if dir != "" {
-				names[i] = names[i][1:] // the slash
+				names[i] = names[i][1:] // length of the slash
 			}
 		}
 	}
@@ -66,9 +66,10 @@ func (b *baseline) hasChanged(path string, low tree.Info) bool {
 	return low.Ctim.Nano() >= b.created
 }
 
-// vanished reports whether path, which the workspace does not have now, was in it. origin is
-// the overlay's mark of an entry that was copied up from the workspace. A renamed file keeps
-// its mark, so its parent decides; a directory with it cannot be renamed.
+// vanished reports whether path, which the workspace does not have now, was in it. origin:
+// the entry has the overlay's mark of entries that were copied up from the workspace. A
+// renamed file keeps the mark, so for files vanished checks the parent directory; a directory
+// with the mark cannot be renamed.
 func (b *baseline) vanished(path string, up tree.Info, origin bool) (bool, error) {
 	if b.touched[path] {
 		return false, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 )
 
-// BenchmarkTrue starts true in a sandbox over a tree of 50,000 files, without a
-// stage, with one that is there, and with one made for it.
+// BenchmarkTrue starts true in a sandbox over a tree of 50,000 files: without a stage,
+// with an existing stage, and with a new stage.
 func BenchmarkTrue(b *testing.B) {
 	root := b.TempDir()
 	work := filepath.Join(root, "work")

@@ -26,7 +26,7 @@ func Between(dir string, how int, do func() error) error {
 	if err != nil {
 		return &os.PathError{Op: "flock", Path: dir, Err: err}
 	}
-	// A child that is just being started may hold the descriptor longer.
+	// A child that is being started may hold the descriptor longer.
 	defer func() { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }()
 	return do()
 }

@@ -20,8 +20,9 @@ type clone struct {
 	size    int64    // bytes on disk, if nothing is shared
 }
 
-// cloneStage copies the stage in from, to which nothing writes meanwhile, to the empty directory to. It syncs only the
-// metadata: syncfs(2) would wait for the writes of all processes, and fsync(2) of each file for as many commits.
+// cloneStage copies the stage in from to the empty directory to. No process must write to the stage meanwhile. It syncs
+// only the metadata: syncfs(2) would wait for the writes of all processes, and fsync(2) of each file for as many
+// commits.
 func cloneStage(ctx context.Context, from, to string) (size int64, err error) {
 	s, err := readStage(from)
 	if err != nil {
@@ -41,28 +42,28 @@ func cloneStage(ctx context.Context, from, to string) (size int64, err error) {
 	}
 	twin := newStage(to, s.data)
 	if err := c.run(ctx, s.viewDir(), twin.viewDir()); err != nil {
-		return 0, full(err)
+		return 0, wrapDiskFull(err)
 	}
 	if c.was != nil {
 		err = writeJSON(filepath.Join(to, manifestFile), c.manifest())
 	}
 	if err = errors.Join(err, twin.save()); err != nil {
-		return 0, full(err)
+		return 0, wrapDiskFull(err)
 	}
 	return c.size, nil
 }
 
-// CloneTree copies the tree in from, with anything that commands may have created there, to the empty directory to. Both are
-// own trees (see [tree.Open]). It shares blocks if the file system can. size is the size of the copy on disk if nothing is
-// shared. Exhausted: the disk is full.
+// CloneTree copies the tree in from to the empty directory to. The tree may contain any files that commands can create.
+// Both are own trees (see [tree.Open]). It shares blocks if the file system can. size is the size of the copy on disk
+// if nothing is shared. Exhausted: the disk is full.
 func CloneTree(ctx context.Context, from, to string) (size int64, err error) {
 	c := &clone{is: manifest{}}
 	err = c.run(ctx, from, to)
-	return c.size, full(err)
+	return c.size, wrapDiskFull(err)
 }
 
-// full gives the error of a full disk the code Exhausted.
-func full(err error) error {
+// wrapDiskFull adds the code Exhausted to the error of a full disk.
+func wrapDiskFull(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		return sandbox.Errorf(sandbox.Exhausted, "copy the files: %w", err)
 	}
@@ -108,7 +109,7 @@ func (v *clone) copyOwner(c *copier, path string, st tree.Info) error {
 		}
 	}
 	if !st.IsDir() && !st.IsFile() {
-		return nil // user attributes are for these only (xattr(7))
+		return nil // only these types have user attributes (xattr(7))
 	}
 	to, err := c.to.OpenAt(path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
@@ -120,7 +121,7 @@ func (v *clone) copyOwner(c *copier, path string, st tree.Info) error {
 
 const (
 	maxAttributes = 64 << 10 // XATTR_LIST_MAX, and XATTR_SIZE_MAX
-	ours          = "user."  // commands cannot set others
+	ours          = "user."  // commands cannot set attributes of other namespaces
 )
 
 func copyAttributes(from, to int) error {

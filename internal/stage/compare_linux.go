@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// special are the bits that let a program run as another user.
+	// special are the bits that make a program run as another user or group.
 	special = 0o6000
-	// applied are the bits that Apply sets.
+	// applied are the permission bits that Apply sets.
 	applied = 0o1777
 
 	unreadableFile = "the stage's file cannot be read"
@@ -33,7 +33,7 @@ func entryOf(t *tree.Tree, path string, st tree.Info) (*Entry, error) {
 // compare reports path if the stage's entry up differs from the workspace's low, which may
 // not exist.
 func (d *differ) compare(path string, up, low tree.Info, origin bool) error {
-	c := Change{Path: path, Never: never(path)}
+	c := Change{Path: path, Never: neverReason(path)}
 	var err error
 	if c.New, err = entryOf(d.up, path, up); err != nil {
 		return err

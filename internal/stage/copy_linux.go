@@ -28,9 +28,9 @@ type copier struct {
 	from, to *tree.Tree
 	manifest manifest
 	view     *clone            // copies a stage's view, with an overlay's attributes and whiteouts; nil: a workspace
-	links    map[uint64]string // the first name of a file with several
+	links    map[uint64]string // by inode: the first name of a file with several names
 	clones   bool              // the file system shares blocks; false after the first refusal
-	any      bool              // it has shared blocks
+	any      bool              // the copy shares blocks
 }
 
 // copyWorkspace copies the workspace from, without sockets and devices, to the empty directory to.
@@ -102,7 +102,8 @@ func (c *copier) entry(path string) error {
 	return c.finish(path, st)
 }
 
-// inside copies the entries of a directory. It unlocks an own one that its mode locks meanwhile.
+// inside copies the entries of a directory. It temporarily changes the mode of an own directory
+// that its mode makes unreadable.
 func (c *copier) inside(path string, st tree.Info) error {
 	if c.from.IsOwn() && st.Mode&0o500 != 0o500 {
 		return c.from.Unlocked(path, func() error { return c.directory(path) })
@@ -136,7 +137,7 @@ func (c *copier) file(path string, st tree.Info) error {
 	return errors.Join(copySparse(c.ctx, dst, src), dst.Close())
 }
 
-// finish gives the copy the mode and time of the original, and records both.
+// finish sets the mode and time of the original on the copy, and records both entries.
 func (c *copier) finish(path string, st tree.Info) error {
 	if c.view != nil {
 		if err := c.view.copyOwner(c, path, st); err != nil {
@@ -201,13 +202,13 @@ func copySparse(ctx context.Context, dst, src *os.File) error {
 			return err
 		}
 		if at = data + n; n < hole-data {
-			break // it was truncated meanwhile
+			break // the file was truncated meanwhile
 		}
 	}
 	return dst.Truncate(size)
 }
 
-// reserved begins the names of Apply's temporary files.
+// reserved is the prefix of the names of Apply's temporary files.
 const reserved = ".agent-sandbox-stage-"
 
 func isReserved(path string) bool {

@@ -17,7 +17,7 @@ import (
 const (
 	// maxPath is the longest path whose temporary name is shorter than PATH_MAX.
 	maxPath = 3800
-	// maxChanges bounds the memory for a hostile stage.
+	// maxChanges bounds the memory that a hostile stage can use.
 	maxChanges = 1 << 20
 )
 
@@ -123,8 +123,9 @@ func (d *differ) add(c Change) error {
 	return nil
 }
 
-// overlaid compares a directory of the upper tree. merged: the workspace has this directory,
-// too; opaque: its entries in the workspace are deleted unless they are in the upper tree.
+// overlaid compares a directory of the upper tree. merged: the workspace also has this
+// directory; opaque: entries of the workspace's directory are deleted unless they are in the
+// upper tree.
 func (d *differ) overlaid(dir string, merged, opaque bool) error {
 	names, err := d.up.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -191,8 +192,8 @@ func (d *differ) overEntry(path string, merged bool) error {
 	return nil
 }
 
-// lookUp returns the status of an entry of the stage. For one in a directory that its mode
-// locks, it reports the directory instead.
+// lookUp returns the status of an entry of the stage. If the mode of its directory forbids
+// that, it reports the directory as unreadable.
 func (d *differ) lookUp(path string) (tree.Info, error) {
 	up, err := d.up.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -303,7 +304,7 @@ func (d *differ) deleted(path string) error {
 	if err != nil {
 		return err
 	}
-	c := Change{Path: path, Kind: patch.Deleted, Old: old, Never: never(path)}
+	c := Change{Path: path, Kind: patch.Deleted, Old: old, Never: neverReason(path)}
 	if d.base.hasChanged(path, low) {
 		c.Conflict = changedBelow
 	}
@@ -330,7 +331,7 @@ func (d *differ) deletedBelow(dir string) error {
 	return nil
 }
 
-func never(path string) string {
+func neverReason(path string) string {
 	switch {
 	case isReserved(path):
 		return "names that begin with " + reserved + " are reserved"

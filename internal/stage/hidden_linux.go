@@ -5,8 +5,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// Hidden returns the paths of files whose changes git does not show, because a git index among changes marks them so, and the
-// workspace's does not. The paths are relative to the index's repository.
+// Hidden returns the paths of files whose changes git does not show: a git index among
+// changes marks them so, and the index in the workspace does not. The paths are relative
+// to the index's repository.
 func (s *Stage) Hidden(changes []Change) ([]string, error) {
 	d, err := s.openDiff()
 	if err != nil {
@@ -22,7 +23,7 @@ func (s *Stage) Hidden(changes []Change) ([]string, error) {
 	return names, nil
 }
 
-// hiddenIn returns nothing for a file other than an index, which git does not read either.
+// hiddenIn returns nil for a file that is not an index, which git does not read either.
 func hiddenIn(t *tree.Tree, path string) []string {
 	f, err := t.Opened(path)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 type operation struct {
 	Step string            `json:"step"`
 	Path rawPath           `json:"path"`
-	Pre  *tree.Fingerprint `json:"pre,omitempty"` // of the entry that it replaces; nil: there is none
+	Pre  *tree.Fingerprint `json:"pre,omitempty"` // state of the entry that it replaces; nil: there is none
 }
 
 // journal lists the operations of an Apply. It exists from before the first change to the
@@ -59,9 +59,9 @@ func (s *Stage) removeJournal() error {
 	return os.Remove(filepath.Join(s.dir, journalFile))
 }
 
-// plan orders the operations: first what makes room, then directories from above,
-// then files, then removals from below, last the modes of directories from below,
-// since one may forbid to write.
+// plan orders the operations: first those that make room for others, then new directories
+// from the top, then files, then removals from the bottom, and last the modes of directories
+// from the bottom, because a mode may forbid writes.
 func (sel *selection) plan(d *differ) (*journal, error) {
 	var room, dirs, files, removals, modes []operation
 	j := &journal{}
@@ -107,13 +107,13 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 			return nil, err
 		}
 	}
-	for _, ops := range [][]operation{reversed(room), dirs, files, reversed(removals), reversed(modes)} {
+	for _, ops := range [][]operation{reverse(room), dirs, files, reverse(removals), reverse(modes)} {
 		j.Operations = append(j.Operations, ops...)
 	}
 	return j, nil
 }
 
-// makesRoom reports whether a directory above path becomes something else.
+// makesRoom reports whether a directory above path gets another type.
 func (sel *selection) makesRoom(path string) bool {
 	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
 		if i, ok := sel.index[dir]; ok && sel.changes[i].Kind == patch.Retyped {
@@ -134,7 +134,7 @@ func (j *journal) touch(d *differ, dir string) error {
 	return err
 }
 
-func reversed(ops []operation) []operation {
+func reverse(ops []operation) []operation {
 	out := make([]operation, 0, len(ops))
 	for i := range ops {
 		out = append(out, ops[len(ops)-1-i])

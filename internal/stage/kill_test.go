@@ -19,7 +19,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
-// applyAll is the helper process: store and workspace, separated by a NUL's stand-in.
+// applyAll is the main function of the helper process. at contains the store and the
+// workspace, separated by "::".
 func applyAll(at string) int {
 	dir, work, _ := strings.Cut(at, "::")
 	s, err := (&stage.Store{Dir: dir}).Open(work, "")
@@ -83,7 +84,7 @@ func killRound(t *testing.T, copied bool) (kills, pending int) {
 		if len(b.journals()) > 0 {
 			pending++
 		} else if len(b.diff(s)) == 0 {
-			break // it was done, all but its end
+			break // Apply was complete except for its end
 		}
 	}
 	if out, err := b.applyProcess().CombinedOutput(); err != nil {
@@ -102,7 +103,7 @@ func (b *bench) applyProcess() *exec.Cmd {
 	return cmd
 }
 
-// killedApply reports whether the kill came before the end.
+// killedApply reports whether it killed Apply before its end.
 func (b *bench) killedApply(after time.Duration) bool {
 	b.Helper()
 	cmd := b.applyProcess()
@@ -112,7 +113,8 @@ func (b *bench) killedApply(after time.Duration) bool {
 		b.Fatal(err)
 	}
 	if len(b.journals()) == 0 {
-		// Most of an Apply's time is before and after: begin where the changes do.
+		// Most of an Apply's time is before and after the changes: start at the begin of
+		// the changes.
 		if _, err := wait.Read(make([]byte, 4096)); err != nil {
 			b.Fatal(err)
 		}
@@ -127,11 +129,11 @@ func (b *bench) killedApply(after time.Duration) bool {
 }
 
 func (b *bench) journals() []string {
-	found, _ := filepath.Glob(b.store.Dir + "/*/journal.json") // the pattern is right
+	found, _ := filepath.Glob(b.store.Dir + "/*/journal.json") // the pattern is valid
 	return found
 }
 
-// journalWritten can be read from when a journal is there.
+// journalWritten returns a file that becomes readable when Apply has written a journal.
 func (b *bench) journalWritten() *os.File {
 	b.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -152,7 +154,8 @@ func (b *bench) journalWritten() *os.File {
 	return f
 }
 
-// beforeOrAfter wants each file to have its old content or its new one, whole.
+// beforeOrAfter checks that each file has either its complete old content or its complete
+// new content.
 func (b *bench) beforeOrAfter(after *bench) {
 	b.Helper()
 	for i := 1; i <= 40; i++ {

@@ -21,9 +21,10 @@ type Holder struct {
 	Command string `json:"command"` // as one line
 }
 
-// lock locks the stage in dir. Denied: another process has it, which the error names. The lock belongs to the
-// open file (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, also after a kill. The file is a FIFO: commands in
-// a sandbox can open the descriptors of its first process again (/proc/1/fd), and must not find a file of the host there.
+// lock locks the stage in dir. Denied: another process has the lock; the error names it. The lock belongs to the open
+// file (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, also after a kill. The file is a FIFO: commands in
+// a sandbox can open the descriptors of its first process again (/proc/1/fd), and must not get a file of the host
+// there.
 func lock(dir string, h Holder) (*os.File, error) {
 	name := filepath.Join(dir, lockFile)
 	err := unix.Mkfifo(name, 0o600)
@@ -34,7 +35,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o600) == nil { // a command may have changed its mode through such a descriptor
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o600) == nil { // a command may have changed the mode
 		f, err = os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,15 +45,15 @@ func lock(dir string, h Holder) (*os.File, error) {
 		return nil, err
 	}
 	if ok, err := tryLock(f); !ok {
-		_ = f.Close() // not ours
+		_ = f.Close() // the file belongs to another user
 		if err == nil {
-			err = busy(dir)
+			err = busyError(dir)
 		}
 		return nil, err
 	}
-	// A discard may have moved the directory away between the two.
+	// A discard may have moved the directory after the open.
 	if !isStillAt(f, name) {
-		_ = f.Close() // of a discarded stage
+		_ = f.Close() // the file belongs to a discarded stage
 		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
 	}
 	text, err := json.Marshal(h)
@@ -60,7 +61,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 		err = os.WriteFile(filepath.Join(dir, holderFile), text, 0o600)
 	}
 	if err != nil {
-		_ = f.Close() // gives the lock back
+		_ = f.Close() // also releases the lock
 		return nil, err
 	}
 	return f, nil
@@ -88,15 +89,15 @@ func awaitLock(ctx context.Context, f *os.File) error {
 	select {
 	case err := <-got:
 		return err
-	case <-ctx.Done(): // the goroutine releases it as soon as it is taken
+	case <-ctx.Done(): // the goroutine releases the lock as soon as it has it
 		return ctx.Err()
 	}
 }
 
-// release unlocks and closes f. Closing is not enough: a child that another goroutine is just starting may have the
+// release unlocks and closes f. Closing is not enough: a child that another goroutine is starting may have the
 // descriptor until it executes its program.
 func release(f *os.File) {
-	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}) // closing does it too, later
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}) // closing also unlocks
 	_ = f.Close()                                                                    // nothing was written
 }
 
@@ -109,7 +110,7 @@ func isStillAt(f *os.File, name string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-func busy(dir string) error {
+func busyError(dir string) error {
 	who := "another process"
 	if h, ok := readHolder(dir); ok {
 		who = "process " + strconv.Itoa(h.PID)
@@ -141,7 +142,7 @@ func (s *Stage) Holder() (Holder, bool) {
 	return h, true
 }
 
-func holder(command []string) Holder {
+func newHolder(command []string) Holder {
 	const most = 200
 	line := strings.Join(command, " ")
 	if len(line) > most {

@@ -16,9 +16,9 @@ type Seen struct {
 	Host string // its path on the host, in the workspace or in the stage's directory
 }
 
-// Look returns the entry of the view at path, which is clean and relative to the workspace;
-// nil if none exists. It follows no link, so a path through a link does not exist. It is exact while the
-// caller uses the stage and no command runs on it.
+// Look returns the entry of the view at path, which is clean and relative to the workspace; nil if none
+// exists. It does not follow links, so a path through a link does not exist. The result is exact while
+// the caller uses the stage and no command runs on it.
 func (s *Stage) Look(path string) (*Seen, error) {
 	up, err := tree.Open(s.viewDir(), true)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Stage) Look(path string) (*Seen, error) {
 func hides(up, low *tree.Tree, dir string) (bool, error) {
 	st, err := low.Lstat(dir)
 	if err != nil || !st.IsDir() {
-		return true, missing(err)
+		return true, ignoreMissing(err)
 	}
 	value, _, err := up.Attribute(dir, true, "user.overlay.opaque")
 	return value == "y", err
@@ -73,21 +73,21 @@ func hides(up, low *tree.Tree, dir string) (bool, error) {
 func (s *Stage) seen(t *tree.Tree, root, path string) (*Seen, error) {
 	st, err := t.Lstat(path)
 	if err != nil || !st.Exists || st.IsWhiteout() {
-		return nil, missing(err)
+		return nil, ignoreMissing(err)
 	}
 	return &Seen{Type: st.Kind(), Host: filepath.Join(root, path)}, nil
 }
 
-// missing returns nil for the error of a link on the way.
-func missing(err error) error {
+// ignoreMissing returns nil for an error that means a missing path or a link on the path.
+func ignoreMissing(err error) error {
 	if errors.Is(err, unix.ELOOP) {
 		return nil
 	}
 	return err
 }
 
-// IsPristine reports whether the view has no changes: nothing was written to it, or everything
-// was applied. It is false on an error.
+// IsPristine reports whether the view has no changes: no command wrote to it, or all changes were
+// applied. It returns false on an error.
 func (s *Stage) IsPristine() bool {
 	if s.Kind != Overlay {
 		changes, err := s.Diff()
@@ -102,6 +102,6 @@ func (s *Stage) IsPristine() bool {
 	return err == nil && len(names) == 0
 }
 
-// Own returns the path on the host of what commands wrote at path. It does not exist if the
-// view has not changed path.
+// Own returns the path on the host of the file that commands wrote at path. The file does not exist if
+// the view has not changed path.
 func (s *Stage) Own(path string) string { return filepath.Join(s.viewDir(), path) }

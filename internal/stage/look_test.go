@@ -66,7 +66,7 @@ func Test_A_Pristine_Overlay_Starts_Anew(t *testing.T) {
 	b.inside(s, `[ "$(stat -c %a .)" = 750 ]; echo 3 >f`)
 	b.wantDiff(s, "modified f")
 	b.host(`echo 4 >g`)
-	b.inside(s, `echo 5 >g`) // not pristine: the host's change may be one that the first run did not know
+	b.inside(s, `echo 5 >g`) // not pristine: the first run may not have seen the host's change
 	b.wantDiff(s, "modified f", "modified g !conflict")
 	b.apply(s, stage.ApplyOptions{Force: true})
 	b.host(`echo 6 >f; echo 6 >g`)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 )
 
-// submount returns a mount point below dir, or "".
-func submount(dir string) (string, error) {
+// findSubmount returns a mount point below dir, or "".
+func findSubmount(dir string) (string, error) {
 	mounts, err := mountinfo.Self()
 	if err != nil {
 		return "", err
@@ -22,8 +22,8 @@ func submount(dir string) (string, error) {
 	return "", nil
 }
 
-// foreignClock returns the type of dir's file system if another machine or program sets
-// its change times, by which an overlay detects conflicts; otherwise "".
+// foreignClock returns the type of dir's file system if another machine or a program sets
+// its change times; otherwise "". An overlay detects conflicts by these times.
 func foreignClock(dir string) (string, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -15,15 +15,15 @@ import (
 
 var errChanged = errors.New("it changed in the workspace just now")
 
-// applier does the operations of a journal.
+// applier executes the operations of a journal.
 type applier struct {
 	*differ
 	resumed bool              // an earlier Apply may have done some of them
 	failed  map[string]error  // by path
-	placed  map[uint64]string // by inode in the stage, for files with several names: the path of the first
+	placed  map[uint64]string // by inode in the stage, for files with several names: the path of the first name
 }
 
-// run does every operation that can be done.
+// run executes every operation that is possible.
 func (a *applier) run(ops []operation) {
 	for _, op := range ops {
 		path := string(op.Path)
@@ -87,8 +87,8 @@ func (a *applier) do(op operation, path string) error {
 	return errors.New("unknown step " + op.Step + " in the journal")
 }
 
-// unchanged returns errChanged if low is not the entry for which the change was planned.
-func unchanged(low tree.Info, pre *tree.Fingerprint) error {
+// checkUnchanged returns errChanged if low is not the entry for which the change was planned.
+func checkUnchanged(low tree.Info, pre *tree.Fingerprint) error {
 	if pre != nil && low.IsDir() && pre.Mode == low.Mode && pre.Inode == low.Ino {
 		return nil // removing its entries changed its times
 	}
@@ -109,7 +109,7 @@ func (a *applier) remove(path string, low tree.Info, pre *tree.Fingerprint) erro
 	if !low.Exists {
 		return nil
 	}
-	if err := unchanged(low, pre); err != nil {
+	if err := checkUnchanged(low, pre); err != nil {
 		return err
 	}
 	return a.low.Unlink(path)
@@ -126,7 +126,7 @@ func (a *applier) mkdir(path string, low tree.Info, pre *tree.Fingerprint) error
 	if !up.IsDir() {
 		return errChanged
 	}
-	if err := unchanged(low, pre); err != nil {
+	if err := checkUnchanged(low, pre); err != nil {
 		return err
 	}
 	mode := up.Mode&0o777 | 0o700
@@ -153,7 +153,7 @@ func (a *applier) mode(op operation, path string, low tree.Info) error {
 		return nil
 	}
 	if op.Step == stepChmod {
-		if err := unchanged(low, op.Pre); err != nil {
+		if err := checkUnchanged(low, op.Pre); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (a *applier) put(path string, low tree.Info, pre *tree.Fingerprint) error {
 	if !up.Exists && a.resumed {
 		return nil // removed from the stage already
 	}
-	if err := unchanged(low, pre); err != nil {
+	if err := checkUnchanged(low, pre); err != nil {
 		return a.arrived(path, up, low, err)
 	}
 	err = a.place(path, low, func(temp string) error { return a.build(temp, path, up, low) })
@@ -178,7 +178,7 @@ func (a *applier) put(path string, low tree.Info, pre *tree.Fingerprint) error {
 	return err
 }
 
-// arrived returns changed, unless a killed Apply that this one resumes has already put the
+// arrived returns changed, or nil if a killed Apply, which this one resumes, has already put the
 // stage's entry there.
 func (a *applier) arrived(path string, up, low tree.Info, changed error) error {
 	if !a.resumed || !low.Exists || low.Format() != up.Format() {
@@ -202,8 +202,8 @@ func (a *applier) arrived(path string, up, low tree.Info, changed error) error {
 	return nil
 }
 
-// place creates a new entry with make under a temporary name beside path, and replaces low
-// by it in one step.
+// place creates a new entry with make under a temporary name in the directory of path, and
+// replaces low by it in one step.
 func (a *applier) place(path string, low tree.Info, make func(temp string) error) error {
 	temp := tree.Join(tree.Parent(path), reserved+rand.Text())
 	err := make(temp)
@@ -239,14 +239,14 @@ func (a *applier) swap(temp, path string, low tree.Info) error {
 	if low.Exists && low.IsDir() != up.IsDir() {
 		return a.exchange(temp, path, low)
 	}
-	// Check again right before the step: the copy may have taken long.
+	// Check again right before the replacement, because the copy may have taken long.
 	if err := a.checkSame(path, low); err != nil {
 		return err
 	}
 	return a.low.Rename(temp, path, 0)
 }
 
-// checkSame returns errChanged unless path still is low.
+// checkSame returns errChanged unless low is still the entry at path.
 func (a *applier) checkSame(path string, low tree.Info) error {
 	now, err := a.low.Lstat(path)
 	if err != nil {
@@ -258,8 +258,8 @@ func (a *applier) checkSame(path string, low tree.Info) error {
 	return nil
 }
 
-// exchange replaces a file by a directory, or the reverse, and removes the old entry. It
-// restores a directory that got entries meanwhile.
+// exchange replaces a file by a directory, or a directory by a file, and removes the old entry.
+// It restores an old directory that got entries meanwhile.
 func (a *applier) exchange(temp, path string, low tree.Info) error {
 	if !low.IsDir() {
 		if err := a.checkSame(path, low); err != nil {
@@ -286,7 +286,7 @@ func (a *applier) exchange(temp, path string, low tree.Info) error {
 	return nil
 }
 
-// build creates a copy of the stage's entry at path under the name temp.
+// build copies the stage's entry at path to the name temp.
 func (a *applier) build(temp, path string, up, low tree.Info) error {
 	switch up.Kind() {
 	case patch.Symlink:
@@ -320,7 +320,7 @@ func (a *applier) file(temp, path string, up, low tree.Info) error {
 	if err != nil {
 		return err
 	}
-	defer dst.Close() // after the Close below it does nothing
+	defer dst.Close() // no effect after the Close below
 	if err := unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())); err != nil {
 		if err := copySparse(context.Background(), dst, src); err != nil {
 			return err
@@ -331,31 +331,32 @@ func (a *applier) file(temp, path string, up, low tree.Info) error {
 			return err
 		}
 	}
-	// After the change of owner, which clears bits.
+	// Set the mode after the owner, because a change of owner clears bits.
 	if err := unix.Fchmod(int(dst.Fd()), up.Mode&applied); err != nil {
 		return err
 	}
 	return dst.Close()
 }
 
-// inherit gives a new version the owner, the access list and the user attributes of the old one.
+// inherit copies the owner, the access list and the user attributes of the old version to the
+// new one.
 func (a *applier) inherit(dst *os.File, path string, low tree.Info) error {
 	if int(low.Uid) != os.Geteuid() || int(low.Gid) != os.Getegid() {
 		err := unix.Fchown(int(dst.Fd()), int(low.Uid), int(low.Gid))
 		if err != nil && os.Geteuid() == 0 {
 			return err
 		}
-		// A plain user may change the group to another one of theirs, but not the owner.
+		// A plain user may change the group to another group of the user, but not the owner.
 		if err != nil {
 			_ = unix.Fchown(int(dst.Fd()), -1, int(low.Gid)) // the file matters more
 		}
 	}
 	old, err := a.low.Open(path)
 	if err != nil {
-		return nil // this user may not read it
+		return nil // this user may not read the file
 	}
 	defer old.Close()
-	for _, name := range attributes(int(old.Fd())) {
+	for _, name := range listAttributes(int(old.Fd())) {
 		value := make([]byte, 64<<10)
 		n, err := unix.Fgetxattr(int(old.Fd()), name, value)
 		if err == nil {
@@ -365,8 +366,8 @@ func (a *applier) inherit(dst *os.File, path string, low tree.Info) error {
 	return nil
 }
 
-// attributes returns the names of the extended attributes that a new version keeps.
-func attributes(fd int) []string {
+// listAttributes returns the names of the extended attributes that a new version keeps.
+func listAttributes(fd int) []string {
 	buf := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(fd, buf)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// pruner moves entries out of the upper tree, each directory at once: a partly removed one
-// would show the rest of it as deleted.
+// pruner moves entries out of the upper tree, each directory in one step: if a directory
+// were only partly removed, the view would show its other entries as deleted.
 type pruner struct {
 	*differ
 	trash  *tree.Tree

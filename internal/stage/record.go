@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// rawPath is a path whose bytes survive JSON, which knows only UTF-8.
+// rawPath is a path whose bytes are preserved in JSON, which supports only UTF-8.
 type rawPath string
 
-// MarshalText quotes what is not ASCII.
+// MarshalText quotes bytes that are not ASCII.
 func (p rawPath) MarshalText() ([]byte, error) {
 	return []byte(strconv.QuoteToASCII(string(p))), nil
 }
@@ -22,10 +22,10 @@ func (p *rawPath) UnmarshalText(text []byte) error {
 	return err
 }
 
-// pathMap is a map by path whose keys survive JSON.
+// pathMap is a map by path whose keys are preserved in JSON.
 type pathMap[T any] map[string]T
 
-// MarshalJSON quotes the keys once more: encoding/json replaces invalid UTF-8.
+// MarshalJSON quotes the keys, because encoding/json replaces invalid UTF-8.
 func (m pathMap[T]) MarshalJSON() ([]byte, error) {
 	out := make(map[string]T, len(m))
 	for path, value := range m {
@@ -64,7 +64,7 @@ func writeJSON(name string, value any) error {
 		return err
 	}
 	if _, err := f.Write(append(text, '\n')); err != nil {
-		_ = f.Close() // the write's error is the one to report
+		_ = f.Close() // the caller reports the write's error
 		return err
 	}
 	if err := f.Sync(); err != nil {

@@ -15,11 +15,11 @@ type selection struct {
 	changes []Change
 	index   map[string]int
 	wanted  []bool
-	skipped []Skipped // by index; Reason "": not skipped
+	skipped []Skipped // by the index of the change; Reason "": not skipped
 }
 
-// choose selects the wanted changes with those that they need: the new directories above a
-// path.
+// choose selects the requested changes and the changes that they need: the new directories
+// above a path.
 func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, error) {
 	sel := &selection{
 		changes: changes, index: map[string]int{}, wanted: make([]bool, len(changes)), skipped: make([]Skipped, len(changes)),
@@ -58,7 +58,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 	return sel, nil
 }
 
-// wantBelowOld selects the deletions without which changes[i] cannot change its type.
+// wantBelowOld selects the deletions that the change of type in changes[i] needs.
 func (sel *selection) wantBelowOld(i int) {
 	c := sel.changes[i]
 	if c.Kind != patch.Retyped || c.Old.Type != patch.Directory {
@@ -120,9 +120,9 @@ func (sel *selection) skip(i int, reason Reason, detail string) {
 	}
 }
 
-// propagate skips changes that depend on a skipped path: a new entry depends on its new
-// directory, the removal of a directory on that of all its entries, and a removal below a
-// directory that changes its type on that change.
+// propagate skips changes that depend on a skipped change. A new entry depends on its new
+// directory. The removal of a directory depends on the removal of all its entries. A removal
+// below a directory that changes its type depends on that change.
 func (sel *selection) propagate() {
 	for i := range slices.Backward(sel.changes) { // the entries of a directory before it
 		if sel.isSelected(i) {

@@ -18,8 +18,8 @@ import (
 // snapshotFile contains a sandbox.SnapshotInfo.
 const snapshotFile = "snapshot.json"
 
-// Save copies the stage's changes to dir, which must not exist, for [Store.Adopt] and [Store.Restore]. No process should write
-// to the stage meanwhile. On an error it leaves nothing.
+// Save copies the stage's changes to dir, which must not exist, for [Store.Adopt] and [Store.Restore]. No process
+// should write to the stage meanwhile. On an error it leaves no files.
 func (u *Use) Save(ctx context.Context, dir string) error {
 	return createDir(filepath.Dir(dir), dir, func(temp string) error {
 		_, err := cloneStage(ctx, u.stage.dir, temp)
@@ -48,7 +48,7 @@ func createDir(parent, final string, fill func(temp string) error) error {
 	return syncDir(parent)
 }
 
-// Snapshot saves the changes of the stage under a name. Exists: there is one.
+// Snapshot saves the changes of the stage under a name. Exists: there is a snapshot of that name.
 func (s Snapshots) Snapshot(ctx context.Context, u *Use, name string) error {
 	if err := sandbox.CheckSnapshot(name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s Snapshots) List() ([]sandbox.SnapshotInfo, error) {
 	for _, e := range entries {
 		var info sandbox.SnapshotInfo
 		if sandbox.CheckSnapshot(e.Name()) != nil || readJSON(filepath.Join(s.path(e.Name()), snapshotFile), &info) != nil {
-			continue // is being created or removed
+			continue // the directory is being created or removed
 		}
 		info.Name = e.Name()
 		list = append(list, info)
@@ -117,9 +117,9 @@ func (s Snapshots) Remove(name string) error {
 	return discard(dir)
 }
 
-// cloneSnapshot is cloneStage for a snapshot, which it locks meanwhile.
+// cloneSnapshot is like cloneStage for a snapshot, and locks it meanwhile.
 func cloneSnapshot(ctx context.Context, dir, to string) error {
-	held, err := lock(dir, holder([]string{"copy"}))
+	held, err := lock(dir, newHolder([]string{"copy"}))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func cloneSnapshot(ctx context.Context, dir, to string) error {
 	return err
 }
 
-// Copy is Use.Save for the changes of a snapshot.
+// Copy copies the changes of a snapshot, as Use.Save does for a stage.
 func (s Snapshots) Copy(ctx context.Context, name, dir string) error {
 	from, err := s.Find(name)
 	if err != nil {
@@ -137,8 +137,9 @@ func (s Snapshots) Copy(ctx context.Context, name, dir string) error {
 	return createDir(filepath.Dir(dir), dir, func(temp string) error { return cloneSnapshot(ctx, from, temp) })
 }
 
-// Restore replaces the changes of a stage by those in from, which Save or Snapshot has written. It calls rest right before,
-// which ends the processes that use the stage. After an error or a kill the stage has either all old or all new changes.
+// Restore replaces the changes of a stage by those in from, which Save or Snapshot has written. Right before the
+// replacement it calls rest, which ends the processes that use the stage. After an error or a kill the stage has either
+// all old or all new changes.
 func (s *Store) Restore(ctx context.Context, workspace, name, from string, rest func() error) error {
 	name, workspace, err := s.identify(workspace, name)
 	if err != nil {
@@ -162,21 +163,21 @@ func (s *Store) Restore(ctx context.Context, workspace, name, from string, rest 
 	return s.exchange(temp, s.place(workspace, name))
 }
 
-// exchange replaces an unused stage by the one in temp, and removes the old one, or temp on an error.
+// exchange replaces an unused stage by the stage in temp, and removes the old stage; on an error it removes temp.
 func (s *Store) exchange(temp, final string) error {
-	old, err := lock(final, holder([]string{"restore"}))
+	old, err := lock(final, newHolder([]string{"restore"}))
 	if sandbox.CodeOf(err) == sandbox.NotFound { // discarded meanwhile
 		return unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, final, unix.RENAME_NOREPLACE)
 	}
 	if err == nil {
-		defer release(old) // after it is removed
+		defer release(old) // closed after the removal
 		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, final, unix.RENAME_EXCHANGE)
 		err = errors.Join(err, syncDir(s.Dir))
 	}
 	return errors.Join(err, removeHeld(temp))
 }
 
-// rename gives the stage in dir another name, and checks that it is one of that workspace.
+// rename changes the name of the stage in dir, and checks that it belongs to that workspace.
 func rename(dir, workspace, name string) error {
 	st, err := readStage(dir)
 	if err != nil {
@@ -189,8 +190,8 @@ func rename(dir, workspace, name string) error {
 	return st.save()
 }
 
-// Adopt moves the changes that Save has written to dir into a new stage. It does nothing if dir does not exist. Exists: there
-// is a stage of that name.
+// Adopt moves the changes that Save has written to dir into a new stage. It has no effect if dir does not exist.
+// Exists: there is a stage of that name.
 func (s *Store) Adopt(ctx context.Context, workspace, name, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -202,7 +203,7 @@ func (s *Store) Adopt(ctx context.Context, workspace, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	held, err := lock(dir, holder([]string{"adopt"}))
+	held, err := lock(dir, newHolder([]string{"adopt"}))
 	if err != nil {
 		return err
 	}

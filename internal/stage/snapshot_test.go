@@ -25,7 +25,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
-// wholeTree tells all of a tree that a difference tells, and times.
+// wholeTree describes all properties of a tree that a difference contains, and times.
 const wholeTree = `find . -mindepth 1 \( -type f -printf '%P %m %n %s %T@\n' -o -type d -printf '%P %m\n' -o -printf '%P %y %l %m %T@\n' \) | sort; find . -type f -size -1M -print0 | sort -z | xargs -0r cat | sha256sum`
 
 func (b *bench) snapshots() stage.Snapshots {
@@ -70,12 +70,12 @@ func (b *bench) shows(s *stage.Stage) string {
 	return strings.Join(summary(changes), "\n") + "\n" + out.String()
 }
 
-func Test_A_Snapshot_Brings_Back_What_A_Command_Did(t *testing.T) {
+func Test_A_Snapshot_Restores_Changes_Of_A_Command(t *testing.T) {
 	t.Parallel()
 	for i, w := range works {
 		for _, copied := range []bool{false, true} {
 			if copied && i%4 > 0 {
-				continue // a few will do
+				continue // a few are enough
 			}
 			t.Run(fmt.Sprintf("%s, as a copy %t", w.name, copied), func(t *testing.T) {
 				t.Parallel()
@@ -134,7 +134,8 @@ func (b *bench) unchanged(s *stage.Stage, when, patch, tree string) {
 	}
 }
 
-// What was applied before it was restored makes no difference, and none to what is written next.
+// Changes that were applied before they were restored are no differences, and do not affect
+// later writes.
 func Test_Restored_Changes_That_Were_Applied_Do_Not_Conflict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 0 >f; mkdir d; echo 0 >d/f`)
@@ -229,7 +230,8 @@ func Test_One_Of_Many_Snapshots_Gets_The_Name(t *testing.T) {
 	}
 }
 
-// snapshotHelper makes the test binary one that takes and restores snapshots until it is killed.
+// snapshotHelper makes the test binary a process that takes and restores snapshots until it is
+// killed.
 const snapshotHelper = "STAGE_TEST_SNAPSHOT"
 
 func snapshotAll(at string) int {
@@ -277,10 +279,11 @@ func Test_Snapshots_Survive_Being_Killed_At_Any_Moment(t *testing.T) {
 			b.inside(s, killWork)
 			patch, tree := b.shows(s), b.inside(s, wholeTree)
 			swept := 0
-			// On a slow machine more rounds are needed until one is killed in the middle.
+			// On a slow machine it takes more rounds until a kill hits the middle of an
+			// operation.
 			for n := 0; n < rounds.Of(4) || swept == 0 && n < 50; n++ {
 				b.killSnapshots()
-				left, _ := filepath.Glob(b.root + "/*/*/.[ng]*") // the pattern is right
+				left, _ := filepath.Glob(b.root + "/*/*/.[ng]*") // the pattern is valid
 				more, _ := filepath.Glob(b.root + "/kept/.[ng]*")
 				swept += len(left) + len(more)
 				b.unchanged(s, "after a kill", patch, tree)
@@ -311,7 +314,7 @@ func (b *bench) killSnapshots() {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	_, _ = out.Read(make([]byte, 1))                              // which says that it has begun
+	_, _ = out.Read(make([]byte, 1))                              // the helper prints that it has begun
 	after := time.Duration(rand.IntN(120_000)) * time.Microsecond //nolint:gosec // a moment, not a secret
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()

@@ -32,10 +32,10 @@ type Stage struct {
 	Name      string
 	Workspace string // absolute and resolved
 	Kind      Mechanism
-	Reason    string // why Kind is not Overlay; else empty
+	Reason    string // reason why Kind is not Overlay; else empty
 	Created   time.Time
 
-	dir  string // its place in the store
+	dir  string // its directory in the store
 	data metadata
 }
 
@@ -47,9 +47,9 @@ type metadata struct {
 	Kind      Mechanism `json:"kind"`
 	Reason    string    `json:"reason,omitempty"`
 	Created   int64     `json:"created"` // nanoseconds since 1970
-	// The workspace's own directory, to detect that it was exchanged.
+	// Identity of the workspace's directory, to detect that it was exchanged.
 	Inode uint64 `json:"inode"`
-	// The entries that Apply itself has changed in the workspace since Created.
+	// Entries that Apply has changed in the workspace since Created.
 	Known pathMap[tree.Fingerprint] `json:"known,omitempty"`
 }
 
@@ -84,7 +84,7 @@ func newStage(dir string, data metadata) *Stage {
 	}
 }
 
-// readStage reads the stage in dir; fs.ErrNotExist when there is none.
+// readStage reads the stage in dir; fs.ErrNotExist: there is none.
 func readStage(dir string) (*Stage, error) {
 	text, err := os.ReadFile(filepath.Join(dir, metadataFile))
 	if err != nil {
@@ -105,13 +105,14 @@ func readStage(dir string) (*Stage, error) {
 	return newStage(dir, data), nil
 }
 
-// renewal is renewed.json: the time from which a pristine stage counts as created. Without
-// it, or if it is damaged, an older time counts, which only finds more conflicts.
+// renewal is the content of renewed.json: the time from which a pristine stage counts as
+// created. If it is missing or damaged, an older time counts, which only detects more
+// conflicts.
 type renewal struct {
 	Created int64 `json:"created"`
 }
 
-// reload reads what other processes have written since.
+// reload reads the stage's files again, which other processes may have changed.
 func (s *Stage) reload() error {
 	now, err := readStage(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +129,7 @@ func (s *Stage) save() error {
 	return writeJSON(filepath.Join(s.dir, metadataFile), s.data)
 }
 
-// viewDir returns the directory with the stage's side of every change.
+// viewDir returns the directory that contains the stage's side of every change.
 func (s *Stage) viewDir() string {
 	if s.Kind == Overlay {
 		return filepath.Join(s.dir, upperDir)

@@ -17,12 +17,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// applyHelper makes the test binary an Apply that can be killed.
+// applyHelper makes the test binary a process that calls Apply and can be killed.
 const applyHelper = "STAGE_TEST_APPLY"
 
 var guestProgram string
 
-// TestMain builds the guest as it is released, once, where every user can start it.
+// TestMain builds the released guest once, in a directory where every user can start it.
 func TestMain(m *testing.M) {
 	if at := os.Getenv(snapshotHelper); at != "" {
 		os.Exit(snapshotAll(at))
@@ -49,7 +49,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// bench is a workspace with a store beside it and a canary that nothing may touch.
+// bench is a workspace, a store outside of it, and a canary that no test may change.
 type bench struct {
 	*testing.T
 	root, work string
@@ -57,8 +57,8 @@ type bench struct {
 	mechanism  stage.Mechanism
 }
 
-// newBench makes a workspace from a script. With a copy, its store lies where the
-// kernel mounts no overlay.
+// newBench makes a workspace from a script. For copies, the store is on a file system on
+// which the kernel mounts no overlay.
 func newBench(t *testing.T, script string) *bench {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -85,7 +85,7 @@ func newBench(t *testing.T, script string) *bench {
 	return b
 }
 
-// unlock lets a plain user's t.TempDir remove what the kernel made for itself.
+// unlock makes directories of the kernel removable for t.TempDir of a plain user.
 func (b *bench) unlock(root string) {
 	stages, err := b.store.List()
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *bench) create(name string) *stage.Stage {
 	return s
 }
 
-// inside runs a script on the stage, in a real sandbox like the driver's.
+// inside runs a script on the stage, in a real sandbox like that of the driver.
 func (b *bench) inside(s *stage.Stage, script string) string {
 	b.Helper()
 	use, err := s.Use([]string{"bash", "-c", script})
@@ -182,7 +182,7 @@ func (b *bench) diff(s *stage.Stage) []stage.Change {
 	return changes
 }
 
-// summary is one line for each change: "created a", "modified b !conflict".
+// summary returns one line for each change: "created a", "modified b !conflict".
 func summary(changes []stage.Change) []string {
 	out := []string{}
 	for _, c := range changes {
@@ -214,7 +214,7 @@ func (b *bench) apply(s *stage.Stage, options stage.ApplyOptions) stage.Result {
 	return r
 }
 
-// applyClean applies everything and wants nothing to be left.
+// applyClean applies all changes and checks that none is left.
 func (b *bench) applyClean(s *stage.Stage) {
 	b.Helper()
 	if r := b.apply(s, stage.ApplyOptions{}); len(r.Skipped) > 0 {
@@ -226,8 +226,9 @@ func (b *bench) applyClean(s *stage.Stage) {
 // listing describes a tree in full: names, types, modes, link counts, targets and contents.
 const listing = `find . -mindepth 1 -printf '%P %y %m %l\n' | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum`
 
-// compare runs the script on a stage and on the workspace's twin, applies, and
-// wants the same trees: in the view, in the twin, and after apply in the workspace.
+// compare runs the script on a stage and on a copy of the workspace, applies the stage, and
+// checks that the trees are equal: in the view, in the copy, and after the apply in the
+// workspace.
 func (b *bench) compare(setup, script string) {
 	b.Helper()
 	before := b.host(listing)

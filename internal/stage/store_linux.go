@@ -25,10 +25,9 @@ const (
 	gonePrefix = ".gone-"
 )
 
-// Create creates the stage called name, empty meaning [DefaultName], for workspace.
-// Errors: Invalid for an invalid name or workspace, Exists when there is one, Unsupported
-// for a workspace with mounts below it, Unavailable when this system does not allow
-// mounts in a user namespace.
+// Create creates the stage called name, empty meaning [DefaultName], for workspace. Errors: Invalid for an invalid name
+// or workspace, Exists if the stage exists, Unsupported for a workspace with mounts below it, Unavailable if this
+// system does not allow mounts in a user namespace.
 func (s *Store) Create(workspace, name string) (*Stage, error) {
 	name, workspace, err := s.identify(workspace, name)
 	if err != nil {
@@ -96,8 +95,8 @@ func (s *Store) build(dir, workspace, name string) (*Stage, error) {
 	return newStage(dir, stage.data), nil
 }
 
-// tryOverlay creates the directories of an overlay and mounts it once. reason says why this
-// workspace cannot have one; "" if it can.
+// tryOverlay creates the directories of an overlay and mounts it once. reason is the reason why this workspace cannot
+// have an overlay; "" if it can.
 func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err error) {
 	what, err := foreignClock(stage.Workspace)
 	if err != nil {
@@ -113,20 +112,20 @@ func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err e
 		return "", err
 	}
 	stage.Kind = Overlay
-	reason, err = try(s.Guest, stage)
+	reason, err = tryMount(s.Guest, stage)
 	if err != nil || reason == "" {
 		return "", err
 	}
 	return reason, errors.Join(tree.Remove(filepath.Join(stage.dir, upperDir)), tree.Remove(filepath.Join(stage.dir, workDir)))
 }
 
-// tryCopy copies the workspace if a copy can be mounted.
+// tryCopy copies the workspace, if this system can mount a copy.
 func (s *Store) tryCopy(stage *Stage, mode os.FileMode) error {
 	if err := mkdirs(stage.dir, treeDir); err != nil {
 		return err
 	}
 	stage.Kind = Copy
-	reason, err := try(s.Guest, stage)
+	reason, err := tryMount(s.Guest, stage)
 	if err != nil {
 		return err
 	}
@@ -170,8 +169,8 @@ func (s *Store) Open(workspace, name string) (*Stage, error) {
 	return stage, err
 }
 
-// Ensure opens the stage called name, or creates it. It replaces a copy without changes by a
-// new one, since it may be older than the workspace; an overlay shows the workspace anyway.
+// Ensure opens the stage called name, or creates it. It replaces a copy without changes by a new one, because the copy
+// may be older than the workspace; an overlay always shows the current workspace.
 func (s *Store) Ensure(workspace, name string) (*Stage, error) {
 	stage, err := s.Open(workspace, name)
 	if err == nil && stage.Kind != Overlay && stage.IsPristine() {
@@ -191,8 +190,8 @@ func (s *Store) Ensure(workspace, name string) (*Stage, error) {
 	return stage, err
 }
 
-// List returns the stages of all workspaces, ordered by workspace and name. It returns an
-// error for one that cannot be read together with the others.
+// List returns the stages of all workspaces, ordered by workspace and name. If a stage cannot be read, it returns an
+// error with the other stages.
 func (s *Store) List() ([]*Stage, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -250,7 +249,7 @@ func (s *Stage) Drop(ctx context.Context) error {
 }
 
 func discard(dir string) error {
-	held, err := lock(dir, holder([]string{"discard"}))
+	held, err := lock(dir, newHolder([]string{"discard"}))
 	if err != nil {
 		return err
 	}
@@ -291,7 +290,7 @@ func (s *Store) prepare(workspace string) error {
 	if !info.IsDir() || workspace == "/" {
 		return sandbox.Errorf(sandbox.Invalid, "%s cannot be staged", workspace).WithHint("name a directory other than /")
 	}
-	// Before it is created, so that nothing is written to the workspace.
+	// Check before creating the store, so that nothing is written to the workspace.
 	real, err := resolveMissing(s.Dir)
 	if err != nil {
 		return err
@@ -307,11 +306,11 @@ func (s *Store) prepare(workspace string) error {
 	if err != nil {
 		return err
 	}
-	// Another user who can write there could change what is applied later.
+	// Another user who can write there could change files that are applied later.
 	if st, ok := own.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || own.Mode().Perm()&0o077 != 0 {
 		return sandbox.Errorf(sandbox.Denied, "%s is not a directory that only you can access", s.Dir).WithHint("chmod 700 %s", s.Dir)
 	}
-	point, err := submount(workspace)
+	point, err := findSubmount(workspace)
 	if err == nil && point != "" {
 		err = sandbox.Errorf(sandbox.Unsupported, "the workspace has a mount below it, %s, which a stage would not show", point).
 			WithHint("unmount it, or stage a directory without one")
@@ -352,7 +351,7 @@ func sweep(in string) {
 				continue
 			}
 			dir := filepath.Join(in, e.Name())
-			if f, err := lock(dir, holder([]string{"sweep"})); err == nil {
+			if f, err := lock(dir, newHolder([]string{"sweep"})); err == nil {
 				claimed[dir] = f
 			}
 		}
@@ -364,8 +363,8 @@ func sweep(in string) {
 	}
 }
 
-// removeHeld removes a directory whose lock the caller has. It removes the lock file last, between two sweeps, so that no
-// sweep removes the directory at the same time.
+// removeHeld removes a directory; the caller has its lock. It removes the lock file last, between two sweeps, so that
+// no sweep removes the directory at the same time.
 func removeHeld(dir string) error {
 	if err := tree.Empty(dir, lockFile); err != nil {
 		return err
@@ -380,7 +379,7 @@ func newDir(parent, what string) (dir string, held *os.File, err error) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		held, err = lock(dir, holder([]string{what}))
+		held, err = lock(dir, newHolder([]string{what}))
 		return err
 	})
 	if err != nil {

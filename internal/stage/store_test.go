@@ -101,8 +101,8 @@ func Test_The_Error_Of_A_Stage_In_Use_Names_The_Process(t *testing.T) {
 	b.applyClean(s)
 }
 
-func Test_A_Child_Keeps_A_Stage_In_Use_When_We_Are_Gone(t *testing.T) {
-	// Not in parallel: a program that another test is just starting holds it too.
+func Test_A_Child_Keeps_A_Stage_In_Use_After_Its_Parent_Ended(t *testing.T) {
+	// Not in parallel: a program that another test is starting would hold the lock, too.
 	b := newBench(t, ``)
 	s := b.create("")
 	use, err := s.Use(nil)
@@ -125,7 +125,7 @@ func Test_A_Child_Keeps_A_Stage_In_Use_When_We_Are_Gone(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := use.File().Close(); err != nil { // as a kill of this process would
+	if err := use.File().Close(); err != nil { // like a kill of this process
 		t.Fatal(err)
 	}
 	wantCode(t, s.Discard(), sandbox.Denied, "in use")
@@ -136,7 +136,7 @@ func Test_A_Child_Keeps_A_Stage_In_Use_When_We_Are_Gone(t *testing.T) {
 	}
 }
 
-func Test_A_Discarded_Stage_Is_Gone_For_All(t *testing.T) {
+func Test_A_Discarded_Stage_Does_Not_Exist_For_Any_Process(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `mkdir d; echo 1 >d/f`)
 	s := b.create("")
@@ -209,7 +209,8 @@ func Test_An_Interrupted_Apply_Has_To_End_First(t *testing.T) {
 	}
 	_, err = s.Use(nil)
 	wantCode(t, err, sandbox.Denied, "interrupted")
-	// What the journal speaks of is not what is there: a conflict, not an overwrite.
+	// The entries in the workspace differ from those in the journal: a conflict, not an
+	// overwrite.
 	r := b.apply(s, stage.ApplyOptions{Paths: []string{"f"}})
 	if len(r.Finished) > 0 || b.read("f") != "2\n" {
 		t.Errorf("%+v", r)

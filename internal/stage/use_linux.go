@@ -24,25 +24,25 @@ type Use struct {
 	lock  *os.File
 }
 
-// Wrap describes how to start a program so that it finds the stage in the workspace's
-// place: exec.Cmd{Path: w.Path, Args: append(w.Args, program, arguments...),
-// SysProcAttr: w.Attr}. The program is absolute, and runs with the user's own
-// identity and without capabilities of its own, in the same process (so that its
-// descriptors and signals are those of the command). It is the first process of a PID
-// namespace and dies with the thread that starts it: the kernel leaves nothing running,
-// no matter how this process ends. PIDs that the program reports are those of that namespace.
-// The workspace's path then leads to the view for the program and its children. Mounts that
-// they make over or from a path below the workspace see the view, too.
+// Wrap describes how to start a program that sees the stage at the workspace's path:
+// exec.Cmd{Path: w.Path, Args: append(w.Args, program, arguments...), SysProcAttr: w.Attr}.
+// The program's path is absolute. It runs with the user's own identity and without additional
+// capabilities, in the process that exec.Cmd starts, so that it has the descriptors and
+// signals of the command. It is the first process of a PID namespace and dies with the thread
+// that starts it. So the kernel kills all processes inside, however this process ends. PIDs
+// that the program reports are those of that namespace. The program and its children see the
+// view at the workspace's path. Mounts that they make at or from a path below the workspace
+// use the view, too.
 type Wrap struct {
 	Path string
 	Args []string // argv 0 first, "--" last
 	Attr *syscall.SysProcAttr
 }
 
-// Use locks the stage for a command, which it only records. Denied: another process has it,
-// or an apply was interrupted.
+// Use locks the stage for a command; it records the command for error messages only. Denied:
+// another process uses the stage, or an apply was interrupted.
 func (s *Stage) Use(command []string) (*Use, error) {
-	f, err := lock(s.dir, holder(command))
+	f, err := lock(s.dir, newHolder(command))
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,15 @@ func (s *Stage) usable() error {
 	if err := s.sameWorkspace(); err != nil {
 		return err
 	}
-	point, err := submount(s.Workspace)
+	point, err := findSubmount(s.Workspace)
 	if err == nil && point != "" {
 		err = sandbox.Errorf(sandbox.Unsupported, "the workspace has a mount below it, %s, which a stage would not show", point)
 	}
 	return err
 }
 
-// sameWorkspace returns Denied if the workspace is another directory than the staged one.
+// sameWorkspace returns Denied if the workspace is another directory than at the creation of
+// the stage.
 func (s *Stage) sameWorkspace() error {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.Workspace, &st); err != nil {
@@ -88,8 +89,8 @@ func (s *Stage) sameWorkspace() error {
 	return nil
 }
 
-// File is the lock. A process that inherits it (bwrap --sync-fd) keeps the stage
-// in use until it ends, also when this process is killed before.
+// File returns the lock file. A process that inherits it (bwrap --sync-fd) keeps the stage in
+// use until it ends, even if this process is killed before.
 func (u *Use) File() *os.File { return u.lock }
 
 // Close unlocks the stage, also for processes that inherited File: call it when the command
@@ -120,31 +121,31 @@ func (s *Stage) wrap(guest string) Wrap {
 	} else {
 		args = append(args, "--bind", s.viewDir())
 	}
-	return Wrap{Path: guest, Args: append(args, "--target", s.Workspace), Attr: namespaces()}
+	return Wrap{Path: guest, Args: append(args, "--target", s.Workspace), Attr: newNamespaces()}
 }
 
-// namespaces returns a user namespace that maps every user to itself, and a mount namespace
+// newNamespaces returns a user namespace that maps every user to itself, and a mount namespace
 // that belongs to it.
-func namespaces() *syscall.SysProcAttr {
+func newNamespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS}
 	uid, gid := os.Geteuid(), os.Getegid()
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	if uid != 0 {
-		// Only root keeps capabilities across execve(2) by itself. These are what the
-		// kernel needs to mount an overlay, and then to copy and mark files for it; they
-		// count for files of this user alone.
+		// Only root keeps capabilities across execve(2) without ambient ones. The kernel
+		// requires these to mount an overlay, and to copy and mark files in it; they apply
+		// only to files of this user.
 		attr.AmbientCaps = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SYS_ADMIN}
 		return attr
 	}
-	// Root also needs the numbers of other users, for their files.
+	// Root also needs the IDs of other users, for their files.
 	if uids, gids := allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map"); uids != nil && gids != nil && canMapAll() {
 		attr.UidMappings, attr.GidMappings = uids, gids
 	}
 	return attr
 }
 
-// canMapAll reports whether this process may map more than itself (user_namespaces(7)).
+// canMapAll reports whether this process may map IDs other than its own (user_namespaces(7)).
 func canMapAll() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -155,7 +156,7 @@ func canMapAll() bool {
 	return data[0].Effective&need == need
 }
 
-// allIDs maps every ID of this user namespace to itself; nil on an error.
+// allIDs returns a mapping of every ID of this user namespace to itself; nil on an error.
 func allIDs(name string) []syscall.SysProcIDMap {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -177,9 +178,9 @@ func allIDs(name string) []syscall.SysProcIDMap {
 	return all
 }
 
-// try mounts the stage once. reason is the kernel's error for this mount, "" if it succeeds;
-// err means that no mount is possible.
-func try(guest string, s *Stage) (reason string, err error) {
+// tryMount mounts the stage once, as a test. reason is the kernel's error for this mount, ""
+// if it succeeds; err means that this system allows no mounts.
+func tryMount(guest string, s *Stage) (reason string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	w := s.wrap(guest)

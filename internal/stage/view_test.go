@@ -68,7 +68,7 @@ func Test_A_Copy_Shows_And_Applies_The_Same(t *testing.T) {
 	}
 }
 
-// newCopyBench is newBench with a guest that the kernel refuses overlays to.
+// newCopyBench is like newBench, with a guest for which the kernel refuses overlays.
 func newCopyBench(t *testing.T, setup string) *bench {
 	t.Helper()
 	b := newBench(t, setup)
@@ -103,7 +103,7 @@ func Test_A_Second_Command_Continues_On_The_Stage(t *testing.T) {
 	b.wantDiff(s, "deleted d/f", "created d/g", "modified f")
 }
 
-func Test_Two_Stages_Of_A_Workspace_Are_Apart(t *testing.T) {
+func Test_Two_Stages_Of_A_Workspace_Are_Independent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 1 >f`)
 	one, two := b.create("one"), b.create("two")

@@ -29,14 +29,14 @@ func treesOf(box *sandbox.Sandbox) (trees, error) {
 	return t, nil
 }
 
-// In copies a file or directory of the host into a sandbox, with the name that cp would use: below insidePath if that is an
-// existing directory, unless hostPath ends with "/.", which means the directory's content; otherwise insidePath itself, whose
-// parent must exist. A name with a trailing slash is that of a directory. In follows hostPath itself if it is a symbolic link
-// that commands could not make, see [hostfile.Writable].
+// In copies a file or directory of the host into a sandbox, with the name that cp would use: below insidePath if that
+// is an existing directory, unless hostPath ends with "/.", which means the directory's content; otherwise insidePath
+// itself, whose parent must exist. A name with a trailing slash means a directory. In follows hostPath itself if it is
+// a symbolic link, but not one that commands could have made; see [hostfile.Writable].
 func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, writable hostfile.Writable) error {
 	root, err := hostfile.OpenDir(hostPath, writable)
 	if errors.Is(err, syscall.ENOTDIR) && !strings.HasSuffix(hostPath, "/") {
-		return fileIn(ctx, box, hostPath, insidePath, writable)
+		return copyFileIn(ctx, box, hostPath, insidePath, writable)
 	}
 	if err != nil {
 		return hostError(err)
@@ -46,7 +46,7 @@ func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, 
 	if err != nil {
 		return hostError(err)
 	}
-	dest, exists, err := insideDest(ctx, box, hostPath, insidePath, true)
+	dest, exists, err := resolveInside(ctx, box, hostPath, insidePath, true)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, 
 	return err
 }
 
-func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, writable hostfile.Writable) error {
+func copyFileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, writable hostfile.Writable) error {
 	f, err := hostfile.Open(hostPath, os.O_RDONLY, 0, writable)
 	if err != nil {
 		return hostError(err)
 	}
 	defer f.Close()
-	dest, _, err := insideDest(ctx, box, hostPath, insidePath, false)
+	dest, _, err := resolveInside(ctx, box, hostPath, insidePath, false)
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath stri
 	return box.Files().Create(ctx, dest, info.Mode().Perm(), plainReader{ctx, f})
 }
 
-// insideDest returns the destination inside, and whether it is an existing directory.
-func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir bool) (dest string, exists bool, err error) {
-	isDir, err := insideDir(ctx, box, to)
+// resolveInside returns the destination inside, and whether it is an existing directory.
+func resolveInside(ctx context.Context, box *sandbox.Sandbox, from, to string, dir bool) (dest string, exists bool, err error) {
+	isDir, err := isInsideDir(ctx, box, to)
 	switch {
 	case err != nil:
 		return "", false, err
@@ -109,31 +109,31 @@ func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir 
 		}
 		dest = path.Join(to, base)
 		if dir {
-			exists, err = insideDir(ctx, box, dest)
+			exists, err = isInsideDir(ctx, box, dest)
 		}
 		return dest, exists, err
 	case strings.HasSuffix(to, "/") && !dir:
 		return "", false, sandbox.Errorf(sandbox.NotFound, "%s is not a directory in the sandbox", to)
 	}
 	if parent := path.Dir(strings.TrimRight(to, "/")); parent != "." {
-		if isDir, err = insideDir(ctx, box, parent); err == nil && !isDir {
+		if isDir, err = isInsideDir(ctx, box, parent); err == nil && !isDir {
 			err = sandbox.Errorf(sandbox.NotFound, "%s is not a directory in the sandbox", parent)
 		}
 	}
 	return strings.TrimRight(to, "/"), false, err
 }
 
-// insideDir reports whether a name is a directory or a link to one.
-func insideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, error) {
+// isInsideDir reports whether a name inside is a directory or a link to one.
+func isInsideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, error) {
 	info, err := box.Files().Stat(ctx, strings.TrimRight(name, "/")+"/.")
 	switch code := sandbox.CodeOf(err); {
 	case err == nil:
 		return info.Mode.IsDir(), nil
-	case code == sandbox.NotFound || code == sandbox.Invalid: // a file's name has nothing below it
+	case code == sandbox.NotFound || code == sandbox.Invalid: // a path below a file does not exist
 		return false, nil
 	}
 	return false, err
 }
 
-// isContents reports whether a name means the content of a directory.
+// isContents reports whether a name stands for the content of a directory.
 func isContents(name string) bool { return strings.HasSuffix(name, "/.") || name == "." }

@@ -23,8 +23,8 @@ import (
 type OutOptions struct {
 	Limits
 	Writable hostfile.Writable // where commands can create links on the host; for Out
-	// Created is called with the path of each file and link before it is created: of the host, as hostPath begins it, or in
-	// the archive. Nil: it is not.
+	// Created is called with the path of each file and link before it is created: the path on the host, which begins
+	// with hostPath, or in the archive. Nil: no function is called.
 	Created func(path string)
 }
 
@@ -36,16 +36,16 @@ func (o OutOptions) created(dir string) func(string) {
 	return func(name string) { o.Created(path.Join(dir, name)) }
 }
 
-// Out copies a file or directory of a sandbox to the host, with the name that [In] describes. It creates files only below
-// that name, like [Unpack], and follows no link on the way there that commands could make, see [hostfile.Writable]; left has
-// the names of omitted members.
+// Out copies a file or directory of a sandbox to the host, with the name that [In] describes. It creates files only
+// below that name, like [Unpack]. On the path to it, it does not follow links that commands could have made; see
+// [hostfile.Writable]. left contains the names of omitted members.
 func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, o OutOptions) (left []string, err error) {
-	dir, err := insideDir(ctx, box, insidePath)
+	dir, err := isInsideDir(ctx, box, insidePath)
 	if err != nil {
 		return nil, err
 	}
 	if !dir {
-		return nil, fileOut(ctx, box, insidePath, hostPath, o)
+		return nil, copyFileOut(ctx, box, insidePath, hostPath, o)
 	}
 	t, err := treesOf(box)
 	if err != nil {
@@ -109,11 +109,11 @@ func makeDir(name string, writable hostfile.Writable) (*os.Root, error) {
 	return hostfile.OpenDir(name, writable)
 }
 
-// maxTrailer is the number of bytes that are read behind an archive's end: writers fill a block of 10 KiB.
+// maxTrailer is the number of bytes that are read after an archive's end: writers fill a block of 10 KiB.
 const maxTrailer = 1 << 20
 
-func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, o OutOptions) error {
-	root, name, err := filePlace(insidePath, hostPath, o.Writable)
+func copyFileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, o OutOptions) error {
+	root, name, err := openFilePlace(insidePath, hostPath, o.Writable)
 	if err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath str
 	if !mode.IsRegular() { // a link to a file
 		mode = 0o644
 	}
-	return fetch(ctx, r, root, name, mode.Perm(), stat.Time, o.Limits)
+	return fetchFile(ctx, r, root, name, mode.Perm(), stat.Time, o.Limits)
 }
 
-// filePlace returns the directory of the host in which a copy goes, and its name there.
-func filePlace(insidePath, hostPath string, writable hostfile.Writable) (*os.Root, string, error) {
+// openFilePlace returns the host's directory for a copy, and the copy's name there.
+func openFilePlace(insidePath, hostPath string, writable hostfile.Writable) (*os.Root, string, error) {
 	dir, err := hostfile.OpenDir(hostPath, writable)
 	if err == nil {
 		base, err := safeBase(insidePath)
@@ -161,7 +161,8 @@ func filePlace(insidePath, hostPath string, writable hostfile.Writable) (*os.Roo
 	return dir, base, hostError(err)
 }
 
-// isLinkToFile reports whether name is a link to a file or to nothing. The copy replaces it, and so it need not be followed.
+// isLinkToFile reports whether name is a link to a file, or a link without target. The copy replaces the link, so it
+// need not be followed.
 func isLinkToFile(name string) bool {
 	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return false
@@ -170,8 +171,8 @@ func isLinkToFile(name string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
 }
 
-// fetch writes a temporary file and renames it, so that base is replaced as a whole or not at all.
-func fetch(ctx context.Context, r io.ReadCloser, root *os.Root, base string, perm fs.FileMode, at time.Time, l Limits) error {
+// fetchFile writes a temporary file and renames it, so that base is replaced completely or not at all.
+func fetchFile(ctx context.Context, r io.ReadCloser, root *os.Root, base string, perm fs.FileMode, at time.Time, l Limits) error {
 	if info, err := root.Lstat(base); err == nil && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
 		return sandbox.Errorf(sandbox.Exists, "%s is not a regular file", base)
 	}
@@ -199,7 +200,7 @@ func fetch(ctx context.Context, r io.ReadCloser, root *os.Root, base string, per
 	return hostError(root.Rename(part, base))
 }
 
-// safeBase returns the last element of a path inside, for use on the host.
+// safeBase returns the last element of a path inside, as a safe name on the host.
 func safeBase(name string) (string, error) {
 	base := path.Base(name)
 	if base == "." || base == ".." || base == "/" || strings.ContainsRune(base, 0) {
@@ -209,7 +210,7 @@ func safeBase(name string) (string, error) {
 	return base, nil
 }
 
-// hostError gives an error about a file of the host its code.
+// hostError adds a code to an error of a file of the host.
 func hostError(err error) error {
 	if err == nil {
 		return nil
@@ -217,7 +218,7 @@ func hostError(err error) error {
 	return sandbox.Errorf(sandbox.CodeOf(err), "%w", err)
 }
 
-// archiveError gives an error of an archive its code.
+// archiveError adds a code to an error of an archive.
 func archiveError(err error) error {
 	switch {
 	case err == nil:

@@ -17,14 +17,15 @@ import (
 // bufferSize is the number of bytes that are copied at once.
 const bufferSize = 256 << 10
 
-// Pack writes the tree below root as tar: the root as ".", then each directory before its entries, sorted by name. Symbolic
-// links stay links. It omits sockets, pipes and devices, and files that are removed meanwhile. It reads nothing outside of
-// root, even if other processes change links in it at the same time.
+// Pack writes the tree below root as tar: the root as ".", then each directory before its entries, sorted by name.
+// Symbolic links stay links. It omits sockets, pipes and devices, and files that are removed meanwhile. It reads no
+// files outside of root, even if other processes change links in it at the same time.
 func Pack(ctx context.Context, w io.Writer, root *os.Root) error {
 	return PackWithout(ctx, w, root, func(string) bool { return false })
 }
 
-// PackWithout is Pack without the entries for which hides returns true, and those below them. Names are relative to root.
+// PackWithout is like Pack, but omits the entries for which hides returns true, and all entries below them. Names are
+// relative to root.
 func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(name string) bool) error {
 	p := &packer{ctx: ctx, root: root, hides: hides, tar: tar.NewWriter(w), buf: make([]byte, bufferSize)}
 	info, err := root.Stat(".")
@@ -107,7 +108,7 @@ func (p *packer) entry(name string, kind fs.FileMode) error {
 	}
 }
 
-// file packs as many bytes as the file has when it is opened.
+// file packs the number of bytes that the file has when it is opened.
 func (p *packer) file(name string) error {
 	f, err := p.root.OpenFile(name, os.O_RDONLY|noFollow|nonblock, 0)
 	if err != nil {
@@ -128,7 +129,7 @@ func (p *packer) file(name string) error {
 	return err
 }
 
-// header writes times in whole seconds: others need an additional header for each file.
+// header writes times in whole seconds, because fractions need an additional header for each file.
 func (p *packer) header(name string, info fs.FileInfo, link string) error {
 	h := &tar.Header{Name: name, Linkname: link, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second)}
 	switch {
@@ -150,7 +151,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// plainWriter and plainReader have no other methods, so that a copy uses its buffer.
+// plainWriter and plainReader hide all methods but Write and Read, so that a copy uses its buffer.
 type plainWriter struct{ io.Writer }
 
 type plainReader struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// PutStream extracts the user's own archive into a directory of a sandbox. Anything else than a tar archive becomes the content of
-// the file insidePath.
+// PutStream extracts the user's own archive into a directory of a sandbox. If the stream is not a tar archive, it
+// becomes the content of the file insidePath.
 func PutStream(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
 	input := bufio.NewReader(r)
 	first, err := input.Peek(tarBlock)
@@ -47,13 +47,13 @@ func isTar(first []byte) bool {
 
 // putFile writes a stream to a file of a sandbox.
 func putFile(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
-	if dir, err := insideDir(ctx, box, insidePath); err != nil {
+	if dir, err := isInsideDir(ctx, box, insidePath); err != nil {
 		return err
 	} else if dir {
 		return sandbox.Errorf(sandbox.Invalid, "%s is a directory in the sandbox, and the input is not a tar archive", insidePath).
 			WithHint("name the file, as in NAME:DIRECTORY/FILE")
 	}
-	dest, _, err := insideDest(ctx, box, "-", insidePath, false)
+	dest, _, err := resolveInside(ctx, box, "-", insidePath, false)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func putFile(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath 
 // GetTar writes a file or directory of a sandbox as tar, below its base name, with the names and links that [Out] would
 // create. It returns the names of the others in left.
 func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, o OutOptions) (left []string, err error) {
-	dir, err := insideDir(ctx, box, insidePath)
+	dir, err := isInsideDir(ctx, box, insidePath)
 	if err == nil && !dir {
 		return nil, fileTar(ctx, box, insidePath, w, o)
 	}
@@ -123,7 +123,7 @@ func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.
 	return errors.Join(err, r.Close(), out.Close())
 }
 
-// rename copies an archive with all names below base.
+// rename copies an archive and puts all names below base.
 func rename(ctx context.Context, r io.Reader, w io.Writer, base string, o OutOptions) ([]string, error) {
 	u := &unpacker{ctx: ctx, tar: tar.NewReader(plainReader{ctx, r}), options: Options{Limits: o.Limits, Created: o.created(base)}}
 	out, buf := tar.NewWriter(w), make([]byte, bufferSize)

@@ -39,17 +39,18 @@ var (
 // Options configure [Unpack].
 type Options struct {
 	Limits
-	// AnyLink also creates symbolic links that lead out of the tree, for a tree in a sandbox.
+	// AnyLink also creates symbolic links to targets outside of the tree, for a tree in a sandbox.
 	AnyLink bool
 	// Created is called with the name of each file and link before it is created; nil: it is not.
 	Created func(name string)
 }
 
-// Unpack extracts the tar archive r below root. It replaces existing files and links, never writes through them, and merges
-// directories. It fails with ErrHostile at a member with an absolute name or "..", at one below a symbolic link, and at one
-// that would replace a directory by something else or the reverse; with ErrTooBig when the archive exceeds the limits. It
-// omits links that lead out of root, devices, pipes and sockets, and returns their names, or some of them if they are many.
-// Files get their permissions without set-id and sticky bits, and their times; the user of this process owns them.
+// Unpack extracts the tar archive r below root. It replaces existing files and links, never writes through them, and
+// merges directories. It fails with ErrHostile at a member with an absolute name or "..", at one below a symbolic link,
+// and at one that would replace a directory by something else or the reverse; with ErrTooBig when the archive exceeds
+// the limits. It omits links to targets outside of root, devices, pipes and sockets, and returns their names, or some
+// of the names if they are many. Files get their times, and their permissions without set-ID and sticky bits; the user
+// of this process owns them.
 func Unpack(ctx context.Context, r io.Reader, root *os.Root, o Options) (left []string, err error) {
 	u := &unpacker{ctx: ctx, root: root, tar: tar.NewReader(r), options: o, buf: make([]byte, bufferSize)}
 	defer func() { err = errors.Join(err, u.close()) }()
@@ -180,8 +181,8 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// canLeave reports whether a symbolic link may lead out of the tree. A ".." after a name may follow a link of the tree, so it
-// counts as leading out.
+// canLeave reports whether the target of a symbolic link may be outside of the tree. A ".." after a name may follow a
+// link of the tree, so it counts as outside.
 func canLeave(name, target string) bool {
 	if strings.HasPrefix(target, "/") || target == "" || len(target) > maxName || strings.ContainsRune(target, 0) {
 		return true
@@ -236,7 +237,7 @@ func (u *unpacker) enter(dir string) error {
 	}
 	at := u.root
 	for part := range strings.SplitSeq(dir, "/") {
-		next, err := child(at, part)
+		next, err := openChild(at, part)
 		if at != u.root {
 			_ = at.Close()
 		}
@@ -251,8 +252,8 @@ func (u *unpacker) enter(dir string) error {
 
 var errNoDirectory = errors.New("not a directory")
 
-// child opens a directory below at.
-func child(at *os.Root, name string) (*os.Root, error) {
+// openChild opens a directory below at.
+func openChild(at *os.Root, name string) (*os.Root, error) {
 	info, err := at.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = at.Mkdir(name, 0o755)
@@ -297,7 +298,7 @@ func (u *unpacker) directory(name, base string, perm fs.FileMode) error {
 	return u.here().Chmod(base, perm)
 }
 
-// place calls put after removing an existing entry, which must not be a directory.
+// place removes an existing entry, which must not be a directory, and calls put.
 func (u *unpacker) place(name, base string, put func() error) error {
 	err := put()
 	if !errors.Is(err, fs.ErrExist) {
@@ -359,10 +360,10 @@ func (u *unpacker) content(f *os.File, size int64) error {
 	return nil
 }
 
-// isZero reports whether p has only zeros. p is not empty.
+// isZero reports whether p contains only zeros. p must not be empty.
 func isZero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
 
-// hardLink gives a file of the tree a second name.
+// hardLink creates a second name for a file of the tree.
 func (u *unpacker) hardLink(name, old string) error {
 	info, err := u.root.Lstat(old)
 	if err != nil || !info.Mode().IsRegular() {

@@ -49,7 +49,8 @@ func archive(tb testing.TB, members ...member) []byte {
 	return buf.Bytes()
 }
 
-// place is a directory to extract into, with a secret beside it that nothing may touch.
+// place is a directory to extract into, and a secret outside of it that no test may
+// change.
 func place(tb testing.TB) (dir string, root *os.Root) {
 	tb.Helper()
 	top := tb.TempDir()
@@ -73,7 +74,7 @@ func place(tb testing.TB) (dir string, root *os.Root) {
 	return dir, root
 }
 
-// tree describes what is below dir.
+// tree describes the entries below dir.
 func tree(tb testing.TB, dir string) []string {
 	tb.Helper()
 	out := []string{}
@@ -116,7 +117,7 @@ const (
 	dirKind, regKind, linkKind, hardKind = tar.TypeDir, tar.TypeReg, tar.TypeSymlink, tar.TypeLink
 )
 
-// Y12: no member of an archive, and no link in it, leads out.
+// Y12: no member of an archive, and no link in it, writes outside of the directory.
 func Test_Unpack_Creates_Files_Only_Below_Its_Root(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -198,7 +199,7 @@ func Test_Unpack_Creates_Files_Only_Below_Its_Root(t *testing.T) {
 	}
 }
 
-// Y12: nor does a link that was there before.
+// Y12: the same holds for links that existed before.
 func Test_Links_Of_The_Place_Are_Not_Written_Through(t *testing.T) {
 	dir, root := place(t)
 	for name, target := range map[string]string{"in": "real", "out": "../outside", "file": "../outside/secret"} {
@@ -258,7 +259,7 @@ func Test_Pack_Omits_Hidden_Directories_With_Their_Entries(t *testing.T) {
 	}
 }
 
-func Test_A_Tree_Comes_Back_As_It_Was(t *testing.T) {
+func Test_A_Tree_Is_Unchanged_After_Pack_And_Unpack(t *testing.T) {
 	from, source := place(t)
 	to, dest := place(t)
 	files := map[string]int{"empty": 0, "new\nline": 3, "-rf": 4, "invalid-\xff": 5, "a/b/c/d": 70_000, strings.Repeat("n", 255): 1, "a/" + strings.Repeat("m", 255): 600_000}

@@ -15,7 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// launch starts the process and returns this end of its connection. It inherits that and its standard error, and no variable.
+// launch starts the process and returns this end of its connection. The process inherits the other end and its standard
+// error, and no variables.
 func (w *worker) launch() (net.Conn, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -34,7 +35,7 @@ func (w *worker) launch() (net.Conn, error) {
 	}
 	w.cmd = exec.Command(w.options.Program[0], w.options.Program[1:]...) //nolint:noctx // it serves many requests
 	w.cmd.Dir, w.cmd.Env, w.cmd.Stderr, w.cmd.ExtraFiles = "/", []string{}, &w.errors, []*os.File{theirs}
-	// A session of its own: the terminal's signals are for this process, which ends the worker.
+	// Its own session: the terminal's signals go to this process only, which ends the worker.
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
 	started := make(chan error, 1)
 	go w.run(started)
@@ -55,13 +56,14 @@ func (w *worker) run(started chan<- error) {
 	}
 	group := w.group()
 	started <- nil
-	_ = w.cmd.Wait() // ProcessState has it
+	_ = w.cmd.Wait() // ProcessState contains the result
 	w.limit = group.Reason()
-	_ = group.Close() // the next start's sweep removes what stays
+	_ = group.Close() // the sweep of the next start removes remaining groups
 	close(w.ended)
 }
 
-// group puts the process into a cgroup where this host has one to give. The worker itself sets the limit that always holds.
+// group puts the process into a cgroup, if this host provides one. The worker itself sets the limit that always
+// applies.
 func (w *worker) group() *limits.Limits {
 	none := &limits.Limits{}
 	group, err := limits.New(policy.Limits{

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	Program []string             // command line of a program that calls [Serve]; not empty
 	Memory  sandbox.Bytes        // limit of one worker
-	Driver  json.RawMessage      // for the function that [Serve] calls
+	Driver  json.RawMessage      // for the DriverFunc of [Serve]
 	Denied  func(sandbox.Denial) // receives the driver's denials, one at a time for each worker; nil: none
 }
 
@@ -60,7 +60,7 @@ func (p *Pool) take(key string) *entry {
 	if e == nil || e.isOver() {
 		e = &entry{key: key, ready: make(chan struct{})}
 		p.workers[key] = e
-		go func() { // its owner is the last release, which waits for it
+		go func() { // the last release waits for its end
 			defer close(e.ready)
 			e.worker, e.err = start(p.options)
 		}()

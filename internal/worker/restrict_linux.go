@@ -28,11 +28,11 @@ func inherit() (net.Conn, error) {
 	return conn, nil
 }
 
-// restrict limits this process for good: its memory, its core dumps, and system calls that no sandbox in memory needs, among
-// them the execution of programs.
+// restrict limits this process permanently: its memory, its core dumps, and system calls that sandboxes in memory do
+// not need, among them the execution of programs.
 //
-// The kernel counts all private memory against RLIMIT_DATA (getrlimit(2), Linux 4.7) and Go's runtime ends the process when it
-// gets no more. From seven eighths on, the runtime collects garbage before it asks for more.
+// The kernel counts all private memory against RLIMIT_DATA (getrlimit(2), Linux 4.7) and Go's runtime ends the process
+// when it gets no more. From seven eighths of the limit, the runtime collects garbage before it allocates more.
 func restrict(memory sandbox.Bytes) error {
 	if err := rlimit.SuppressCore(0); err != nil {
 		return fmt.Errorf("RLIMIT_CORE: %w", err)

@@ -16,8 +16,8 @@ import (
 // DriverFunc returns the driver whose sandboxes a worker holds. options are those of [Options].
 type DriverFunc func(options json.RawMessage, denied func(sandbox.Denial)) (sandbox.Driver, error)
 
-// Serve is the main function of a worker, whose process has to exit when it returns, which is at the end of the connection on
-// descriptor 3. Invalid: there is none.
+// Serve is the main function of a worker. It returns at the end of the connection on descriptor 3; then the process
+// must exit. Invalid: there is no connection.
 func Serve(driver DriverFunc) error {
 	conn, err := inherit()
 	if err != nil {
@@ -46,7 +46,7 @@ type server struct {
 type box struct {
 	server   *server
 	instance sandbox.Instance
-	start    files.StartFunc // its Start, which also serves its files
+	start    files.StartFunc // Start of the instance, which also serves its files
 }
 
 // of returns a sandbox by its ID.
@@ -155,7 +155,7 @@ func (b *box) operate(ctx context.Context, op string, arg json.RawMessage, answe
 	return persist.Perform(ctx, b.instance, op, arg, answer)
 }
 
-// eventWriter sends what the driver reports.
+// eventWriter sends the events of the driver.
 type eventWriter struct {
 	mu   sync.Mutex
 	to   io.Writer // nil before open
@@ -174,7 +174,7 @@ func (w *eventWriter) open(to io.Writer) error {
 func (w *eventWriter) deny(d sandbox.Denial) {
 	data, err := json.Marshal(event{d})
 	if err != nil {
-		return // a denial is text, a number and a time of this machine
+		return // a denial contains only text, a number and a time, which always encode
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -37,7 +37,7 @@ type created struct {
 	Limits sandbox.Limits `json:"limits"`
 }
 
-// event is something that the driver reports.
+// event is an event that the driver reports.
 type event struct {
 	Denial sandbox.Denial `json:"denial"`
 }
@@ -47,7 +47,7 @@ type flushed struct {
 	Events uint64 `json:"events"`
 }
 
-// encodeSpec returns a spec as it is sent. Unsupported: JSON would change one of its names.
+// encodeSpec returns the JSON of a spec. Unsupported: JSON would change one of its names.
 func encodeSpec(spec sandbox.Spec) (json.RawMessage, error) {
 	c := creation{Spec: spec}
 	for _, kv := range spec.Env {

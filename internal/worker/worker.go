@@ -19,14 +19,15 @@ import (
 // startTime bounds the start of a worker.
 const startTime = 30 * time.Second
 
-// worker is a worker process that this process has started. What it sends is bounded: its sandboxes may have broken into it.
+// worker is a worker process that this process has started. Its data is not trusted and bounded, because a sandbox may
+// have taken over the process.
 type worker struct {
 	options Options
 	conn    *session.Connection
 	cmd     *exec.Cmd
 	errors  head          // its standard error
-	ended   chan struct{} // closed when the process has been waited for
-	limit   string        // that the kernel ended it for, or ""; when ended is closed
+	ended   chan struct{} // closed when the process has ended and was reaped
+	limit   string        // reason for which the kernel ended it, or ""; valid when ended is closed
 	events  events
 }
 
@@ -52,7 +53,7 @@ func start(o Options) (*worker, error) {
 	failed := make(chan error, 1)
 	go func() { // ends with the connection, too
 		failed <- w.conn.Operate(context.Background(), opBegin, settings{o.Memory, o.Driver}, &w.events)
-		_ = w.conn.Close() // it reports events until it ends, and no longer otherwise
+		_ = w.conn.Close() // it reports events until it ends
 	}()
 	select {
 	case <-w.events.ready:
@@ -209,7 +210,7 @@ func printableDenial(d sandbox.Denial) sandbox.Denial {
 	return d
 }
 
-// await waits until n events were handled, or until end is closed.
+// await waits until n events were handled or end is closed.
 func (e *events) await(n uint64, end <-chan struct{}) {
 	for {
 		e.mu.Lock()
@@ -256,13 +257,13 @@ type Instance struct {
 	closed  bool
 }
 
-// ID names the instance within its worker.
+// ID is unique within the worker.
 func (i *Instance) ID() string { return i.id }
 
 // Limits returns the limits of its policy.
 func (i *Instance) Limits() (sandbox.Limits, error) { return i.limits, nil }
 
-// usable returns Closed when Close was called: the worker may hold other sandboxes.
+// usable returns Closed after Close: the worker may continue with other sandboxes.
 func (i *Instance) usable() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -287,7 +288,7 @@ func (i *Instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 // Files reaches the files, through the worker.
 func (i *Instance) Files() sandbox.Files { return files.New(i.Start) }
 
-// explain returns the error of a request; the worker's own end is no concern of a closed sandbox.
+// explain returns the error of a request. For a closed sandbox it does not report the worker's end.
 func (i *Instance) explain(err error) error {
 	if err != nil && i.usable() != nil {
 		return err
@@ -321,18 +322,19 @@ func (i *Instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	return persist.SaveState(ctx, i.Operated, dir, snapshot)
 }
 
-// Status asks the worker.
+// Status returns the status from the worker.
 func (i *Instance) Status(ctx context.Context) (st sandbox.Status, err error) {
 	return st, i.Ask(ctx, opStatus, nil, &st)
 }
 
-// Close destroys the sandbox. Unavailable: the worker has ended before, and what was not applied or saved is lost.
+// Close destroys the sandbox. Unavailable: the worker has ended before, and changes that were not applied or saved are
+// lost.
 func (i *Instance) Close(ctx context.Context) (err error) {
 	i.closing.Do(func() {
 		i.mu.Lock()
 		i.closed = true
 		i.mu.Unlock()
-		// Nothing of the sandbox may stay, so the end of ctx does not stop this.
+		// The end of ctx does not stop this, because the sandbox must be removed completely.
 		err = i.worker.operateOn(context.WithoutCancel(ctx), i.client, opClose)
 		i.worker.flush()
 		i.release()

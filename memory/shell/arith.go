@@ -51,7 +51,7 @@ type lvalue struct {
 }
 
 func (p *arithParser) lvalue() *lvalue {
-	if p.seen != nil && p.seen.start == p.start { // Compiled twice at each level it would take time without end.
+	if p.seen != nil && p.seen.start == p.start { // Compiling each level twice would take exponential time.
 		return p.seen
 	}
 	v := &lvalue{slot: p.lib.symbols.slot(p.name), index: p.index, sub: p.sub, start: p.start}
@@ -485,7 +485,7 @@ func (p *arithParser) next() {
 		p.tok, p.num = "a", int64(p.text[p.pos+1])
 		p.pos += 3
 		if p.pos < len(p.text) && (isNameByte(p.text[p.pos]) || p.text[p.pos] == 1 || p.text[p.pos] == '#' || p.text[p.pos] == '[') {
-			p.fail("syntax error in expression") // The value joins its neighbour: only the text shows that.
+			p.fail("syntax error in expression") // The value joins its neighbour: compile the text with the values in it.
 		}
 	case c >= '0' && c <= '9':
 		p.number()
@@ -704,7 +704,7 @@ func (p *arithParser) comma() expr {
 	return all.eval
 }
 
-// assign is conditional [op= assign]; only a variable may stand on the left.
+// assign is conditional [op= assign]; only a variable may be on the left.
 func (p *arithParser) assign() expr {
 	p.enter()
 	defer func() { p.depth-- }()
@@ -721,7 +721,7 @@ func (p *arithParser) assign() expr {
 	}
 	p.next()
 	y := p.assign()
-	at := p.start // Of what stands behind it, as bash shows it.
+	at := p.start // bash shows the text behind it.
 	if at >= len(p.text) {
 		at = p.last
 	}
@@ -836,9 +836,9 @@ func (c *chain) eval(sh *interp) int64 {
 		}
 		switch l.op {
 		case "||":
-			n = truth(n != 0 || l.x(sh) != 0)
+			n = boolToInt(n != 0 || l.x(sh) != 0)
 		case "&&":
-			n = truth(n != 0 && l.x(sh) != 0)
+			n = boolToInt(n != 0 && l.x(sh) != 0)
 		case ",":
 			n = l.x(sh)
 		default:
@@ -852,9 +852,9 @@ func (c *chain) eval(sh *interp) int64 {
 func (p *arithParser) join(op string, a, b expr, at int) expr {
 	switch op {
 	case "||":
-		return func(sh *interp) int64 { return truth(a(sh) != 0 || b(sh) != 0) }
+		return func(sh *interp) int64 { return boolToInt(a(sh) != 0 || b(sh) != 0) }
 	case "&&":
-		return func(sh *interp) int64 { return truth(a(sh) != 0 && b(sh) != 0) }
+		return func(sh *interp) int64 { return boolToInt(a(sh) != 0 && b(sh) != 0) }
 	case "+":
 		return func(sh *interp) int64 { n := a(sh); return n + b(sh) }
 	case "-":
@@ -862,30 +862,30 @@ func (p *arithParser) join(op string, a, b expr, at int) expr {
 	case "*":
 		return func(sh *interp) int64 { n := a(sh); return n * b(sh) }
 	case "<":
-		return func(sh *interp) int64 { n := a(sh); return truth(n < b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n < b(sh)) }
 	case ">":
-		return func(sh *interp) int64 { n := a(sh); return truth(n > b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n > b(sh)) }
 	case "<=":
-		return func(sh *interp) int64 { n := a(sh); return truth(n <= b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n <= b(sh)) }
 	case ">=":
-		return func(sh *interp) int64 { n := a(sh); return truth(n >= b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n >= b(sh)) }
 	case "==":
-		return func(sh *interp) int64 { n := a(sh); return truth(n == b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n == b(sh)) }
 	case "!=":
-		return func(sh *interp) int64 { n := a(sh); return truth(n != b(sh)) }
+		return func(sh *interp) int64 { n := a(sh); return boolToInt(n != b(sh)) }
 	}
 	f := p.binaryOp(op, at)
 	return func(sh *interp) int64 { n := a(sh); return f(sh, n, b(sh)) }
 }
 
-func truth(b bool) int64 {
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// binaryOp returns the operation on numbers; at is where the right operand stands.
+// binaryOp returns the operation on numbers; at is the position of the right operand.
 func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) int64 {
 	switch op {
 	case "+":
@@ -923,17 +923,17 @@ func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) i
 	case "|":
 		return func(_ *interp, a, b int64) int64 { return a | b }
 	case "<":
-		return func(_ *interp, a, b int64) int64 { return truth(a < b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a < b) }
 	case ">":
-		return func(_ *interp, a, b int64) int64 { return truth(a > b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a > b) }
 	case "<=":
-		return func(_ *interp, a, b int64) int64 { return truth(a <= b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a <= b) }
 	case ">=":
-		return func(_ *interp, a, b int64) int64 { return truth(a >= b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a >= b) }
 	case "==":
-		return func(_ *interp, a, b int64) int64 { return truth(a == b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a == b) }
 	case "!=":
-		return func(_ *interp, a, b int64) int64 { return truth(a != b) }
+		return func(_ *interp, a, b int64) int64 { return boolToInt(a != b) }
 	}
 	return nil
 }
@@ -975,7 +975,7 @@ func (p *arithParser) unary() expr {
 		x := p.unary()
 		switch op {
 		case "!":
-			return func(sh *interp) int64 { return truth(x(sh) == 0) }
+			return func(sh *interp) int64 { return boolToInt(x(sh) == 0) }
 		case "~":
 			return func(sh *interp) int64 { return ^x(sh) }
 		case "-":

@@ -11,9 +11,9 @@ import (
 )
 
 // Command is a program that scripts can call: one of coreutils, or an extension (see Shell.Register).
-// It stands in the machine as if it were a file in /usr/bin.
+// In the machine it appears as a file in /usr/bin.
 //
-// What an extension gets to know is in its Proc: the file system (FS), the working directory (Dir),
+// An extension sees only its Proc: the file system (FS), the working directory (Dir),
 // the environment (Environ), and the base of relative paths (Abs).
 type Command struct {
 	Name    string   // the name that calls it; no slash
@@ -34,7 +34,7 @@ type Command struct {
 	Run func(p *Proc) int
 
 	registered bool              // by Register: --help is answered for it
-	before     map[string]former // by name: what it has replaced
+	before     map[string]former // by name: the commands that it has replaced
 }
 
 // former is the previous meaning of a name.
@@ -63,11 +63,11 @@ func (c *Command) HelpText(name string) string {
 	return b.String()
 }
 
-// programs are the commands of a machine. They are never changed, only exchanged as a whole, because
-// jobs may look into them at any time.
+// programs are the commands of a machine. A table is never changed, only exchanged as a whole, because jobs may read it at any
+// time.
 type programs struct {
 	byName   map[string]*Command
-	builtins map[string]*Command // those that stand in the place of builtins
+	builtins map[string]*Command // those that replace builtins
 }
 
 // Programs are commands that many machines have, indexed once.
@@ -76,7 +76,7 @@ type Programs struct{ table *programs }
 // NewPrograms returns a set of commands, the shell's own among them; a later one takes the name of an
 // earlier one. It is safe for concurrent use.
 func NewPrograms(commands []Command) *Programs {
-	return &Programs{newPrograms(append(shells(), commands...))}
+	return &Programs{newPrograms(append(shellPrograms(), commands...))}
 }
 
 // Commands returns each command once, sorted by name.
@@ -142,7 +142,7 @@ func newPrograms(commands []Command) *programs {
 // command returns the program that is called by the name, nil for none.
 func (m *machine) command(name string) *Command { return m.programs.Load().byName[name] }
 
-// replacement returns the program that stands in the place of the builtin, nil for none.
+// replacement returns the program that replaces the builtin, nil for none.
 func (m *machine) replacement(builtin string) *Command { return m.programs.Load().builtins[builtin] }
 
 // Register adds extensions to the machine, all or none, for the scripts that run from now on. It waits
@@ -184,7 +184,7 @@ type registry struct {
 
 func (r *registry) add(c *Command) error {
 	if c.Run == nil {
-		return fmt.Errorf("the command %q has nothing to run", c.Name)
+		return fmt.Errorf("the command %q has no Run function", c.Name)
 	}
 	c.Aliases = slices.Clone(c.Aliases)
 	c.before = map[string]former{}
@@ -211,22 +211,22 @@ func (r *registry) checkName(c *Command, name string) error {
 		return fmt.Errorf("%s: %s is a word of the shell's language", whose, name)
 	}
 	if other := r.given[name]; other != nil {
-		return fmt.Errorf("%s%s: the name is that of %s too", whose, summaryOf(c), described(other))
+		return fmt.Errorf("%s%s: the name already belongs to %s", whose, summaryOf(c), describeCommand(other))
 	}
 	if c.Replace {
 		return nil
 	}
 	if r.builtins[name] != nil && r.next.builtins[name] == nil {
-		return fmt.Errorf("%s%s: the name is that of a builtin of the shell, which only a replacement may take", whose, summaryOf(c))
+		return fmt.Errorf("%s%s: the name belongs to a builtin of the shell; only a command with Replace may take it", whose, summaryOf(c))
 	}
 	if other := r.next.byName[name]; other != nil {
-		return fmt.Errorf("%s%s: the name is that of %s, which only a replacement may take", whose, summaryOf(c), described(other))
+		return fmt.Errorf("%s%s: the name belongs to %s; only a command with Replace may take it", whose, summaryOf(c), describeCommand(other))
 	}
 	return nil
 }
 
-// described names a command for an error.
-func described(c *Command) string { return fmt.Sprintf("the command %q", c.Name) + summaryOf(c) }
+// describeCommand names a command for an error.
+func describeCommand(c *Command) string { return fmt.Sprintf("the command %q", c.Name) + summaryOf(c) }
 
 func summaryOf(c *Command) string {
 	if c.Summary == "" {

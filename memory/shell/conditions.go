@@ -526,7 +526,7 @@ func (v *variables) unaryTest(op byte, s string) bool {
 	return v.sh.fileTest(op, s)
 }
 
-// isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.
+// isTerminal implements -t: it reports whether a descriptor is the terminal of the machine's caller.
 func (t *descriptors) isTerminal(fd int64) bool {
 	if fd < 0 || fd > 1<<20 {
 		return false

@@ -808,7 +808,7 @@ func formatMenu(sh *interp, list []string) string {
 			}
 			b.WriteString(strings.Repeat(" ", max(0, wide-len(n))) + n + ") " + list[i])
 			if i+rows < len(list) {
-				b.WriteString(tabs(c*width+wide+2+sh.runeCount(list[i]), (c+1)*width))
+				b.WriteString(fillWithTabs(c*width+wide+2+sh.runeCount(list[i]), (c+1)*width))
 			}
 		}
 		b.WriteByte('\n')
@@ -816,8 +816,8 @@ func formatMenu(sh *interp, list []string) string {
 	return b.String()
 }
 
-// tabs leads from one column to another by tabs where there are stops between.
-func tabs(from, to int) string {
+// fillWithTabs moves from one column to another, by tabs where there are stops between.
+func fillWithTabs(from, to int) string {
 	var b strings.Builder
 	for from < to {
 		if to/8 > from/8 {
@@ -851,9 +851,9 @@ func caseText(n *syntax.Case) func() string {
 	return func() string { return "case " + n.Word.Text + " in " }
 }
 
-// timed compiles "time" before a pipeline. There is one clock here: what a command took counts as the
+// compileTimed compiles "time" before a pipeline. There is one clock here: what a command took counts as the
 // user's time.
-func timed(run command, posix, empty bool) command {
+func compileTimed(run command, posix, empty bool) command {
 	return func(sh *interp) int {
 		begin := sh.m.now()
 		st := run(sh)

@@ -21,15 +21,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Rows of testdata/corpus run here and on the bash of the machine, which is what they
-// are measured by: standard output, standard error and status have to be the same.
+// Rows of testdata/corpus run here and on the bash of the machine: standard output, standard error and status have to be the
+// same.
 //
 //	=== name of the row
 //	--- anything of: stdin TEXT, args WORDS, file, piped, stderr REASON
 //	script
 //	=== lines: every line below is a row of its own, named by its text, and has no
 //	newline at its end
-//	=== lines as root: the same, of rows that tell who runs them: in memory that is root
+//	=== lines as root: the same, of rows whose output depends on the user: in memory that is root
 
 // corpusRow is one script of the corpus.
 type corpusRow struct {
@@ -39,7 +39,7 @@ type corpusRow struct {
 	args       []string
 	way        way
 	anyStderr  string // why messages are not compared
-	asRoot     bool   // the row tells who runs it
+	asRoot     bool   // the output depends on the user that runs it
 }
 
 // way says how a script gets to the shell.
@@ -204,7 +204,7 @@ type bench struct {
 	rows atomic.Int64
 }
 
-// outcome is what a script gave.
+// outcome is the result of a script.
 type outcome struct {
 	out, err string
 	status   int
@@ -260,9 +260,9 @@ func (b *bench) newDir() string { return filepath.Join(b.root, fmt.Sprintf("r%d"
 // times are the parts of a second that a script waits for; the digits behind the point are a group.
 var times = regexp.MustCompile(`\b((?:sleep|-t) )0\.([0-9$])`)
 
-// compare returns in what the two sides differ, "" for nothing. What a script says that waits for parts of a second is
-// also a matter of how busy the machine is, for bash as for this shell: what differs then must also differ when the
-// script waits ten times as long.
+// compare returns in what the two sides differ, "" for nothing. The output of a script that waits for parts of a second also
+// depends on how busy the machine is, for bash as for this shell: a difference counts only if it remains when the script waits
+// ten times as long.
 func (b *bench) compare(tb testing.TB, r corpusRow) string {
 	tb.Helper()
 	why := b.compareOnce(tb, r)
@@ -376,7 +376,7 @@ func (b *bench) here(tb testing.TB, r corpusRow, dir string) outcome {
 	return outcome{out.String(), msg.String(), res.Status}
 }
 
-// Every operator over every kind of value: what nobody would write out row by row.
+// Every operator over every kind of value: too many combinations to write them as rows.
 
 func Test_Every_Operator_Of_Parameters_Over_Values(t *testing.T) {
 	t.Parallel()
@@ -575,7 +575,7 @@ const batchSize = 80
 // endOfStatement comes before the number and the status of a statement; no statement prints it.
 const endOfStatement = "\x1e"
 
-// differing runs statements on both sides, each in a subshell, and tells of those that differ.
+// differing runs statements on both sides, each in a subshell, and returns those that differ.
 func (b *bench) differing(tb testing.TB, setup string, list []string) (texts []string) {
 	tb.Helper()
 	for len(list) > 0 {

@@ -26,8 +26,8 @@ type computedState struct {
 	start int64             // for SECONDS
 }
 
-// dynamics are the special variables. A set of nil ignores assignments.
-func dynamics() map[string]*dynamic {
+// dynamicVariables returns the special variables. Assignments to a variable whose set is nil are ignored.
+func dynamicVariables() map[string]*dynamic {
 	return map[string]*dynamic{
 		"RANDOM": {
 			quiet: true,
@@ -184,11 +184,10 @@ type dynamicCell struct {
 	cell *cell
 }
 
-// dynamicCells returns the cells of the special variables; they belong to no epoch and are copied
-// by whoever changes them.
+// dynamicCells returns the cells of the special variables; they belong to no epoch: a process copies one before it changes it.
 func dynamicCells(sym *symbols) []dynamicCell {
 	var list []dynamicCell
-	for name, d := range dynamics() {
+	for name, d := range dynamicVariables() {
 		a := attrDynamic | d.attr
 		list = append(list, dynamicCell{sym.slot(name), &cell{attr: a, dyn: d}})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // execution is the part that the others rely on: the process with its descriptors, its options, the position in the
-// scripts, and the status. It writes messages and accounts for memory and fuel; it knows no variables and runs no commands.
+// scripts, and the status. It writes messages and accounts for memory and fuel; it does not use variables or run commands.
 type execution struct {
 	descriptors
 	shellOptions
@@ -57,7 +57,7 @@ type processState struct {
 
 	p          *process.Process
 	ownProcess bool       // p is not that of the parent
-	ownedEnd   bool       // close takes p out of the table
+	ownedEnd   bool       // close removes p from the table
 	sole       bool       // the process runs one program, which may take p over
 	inSubst    bool       // inside a command substitution
 	signaled   int        // the signal that ends the process
@@ -266,5 +266,5 @@ const (
 	callLevels = 4   // that a call takes besides those of its code
 	freeLevels = 64  // of a process that count as no memory
 	levelStack = 512 // bytes of stack that a level takes, about
-	levelBatch = 32  // levels that a process pays for at once
+	levelBatch = 32  // levels that are charged to a process at once
 )

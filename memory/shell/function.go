@@ -82,7 +82,7 @@ type callStack struct {
 	loops         int      // loops around the command
 	depth         int      // calls, substitutions and evals around the command
 	levels        int32    // constructs around the command, in the calls around it too
-	paidLevels    int32    // levels beyond freeLevels for whose stack the process has paid
+	paidLevels    int32    // levels beyond freeLevels whose stack is charged to the process
 	evals         int      // evals and sources around the command, for PS4
 	sourceLevel   int
 }
@@ -151,7 +151,7 @@ func (s *callStack) column(text func(frame) string) []string {
 func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 	slot := c.lib.symbols.slot(n.Name)
 	lib := c.lib
-	body := lazily(func() command { return (&compiler{lib: lib}).command(n.Body) })
+	body := compileLazily(func() command { return (&compiler{lib: lib}).command(n.Body) })
 	return func(sh *interp) int {
 		sh.line = line
 		if n.Bad {
@@ -248,7 +248,7 @@ func (sh *interp) call(fn *function, args []string) int {
 }
 
 // deeper counts a level of calls whose code has levels of constructs inside each other; beyond the limit the script
-// cannot go on. Everything that a script can nest at run time goes through it: Go cannot recover from a stack
+// cannot go on. Everything that a script can nest at run time calls it: Go cannot recover from a stack
 // that has grown too large.
 func (sh *interp) deeper(what string, levels int) bool {
 	limit := sh.m.limits.Depth

@@ -169,7 +169,7 @@ func newInterp(m *machine, o Options) *interp {
 		sh.dir = "/"
 	}
 	p, err := m.table.Start(m.life, nil)
-	if err != nil { // The limit is none at all: the shell itself still runs.
+	if err != nil { // The table allows no process at all: the first shell runs outside of it.
 		p = m.table.Outside(m.life)
 	}
 	p.PPID = 1

@@ -46,8 +46,8 @@ func (c *jobControl) reap(j *job.Job) {
 	c.sh.unsetVar(coprocess.PIDSlot)
 }
 
-// listsJobs reports whether a command is just jobs: in a pipeline or substitution it lists the parent's.
-func listsJobs(cmd *syntax.Command) bool {
+// isJobsCommand reports whether a command is just jobs: in a pipeline or substitution it lists the parent's.
+func isJobsCommand(cmd *syntax.Command) bool {
 	s, ok := cmd.Body.(*syntax.Simple)
 	return ok && len(s.Words) > 0 && s.Words[0].Text == "jobs"
 }

@@ -75,7 +75,7 @@ type machine struct {
 	table   *process.Table
 	mu      sync.Mutex
 	first   *process.Process // the first shell's; set before the first Run
-	running bool             // a Run goes on, which signals reach
+	running bool             // a Run is in progress; signals reach its processes
 	early   []syscall.Signal
 	run     context.Context         //nolint:containedctx // Of the current Run.
 	cancel  context.CancelCauseFunc // ends it
@@ -100,8 +100,8 @@ func (m *machine) takeFuel(n int) error {
 	return nil
 }
 
-// refuel takes back the fuel that a process did not use. Its parent does not get it: it would go on for so
-// long without looking at its context.
+// refuel takes back the fuel that a process did not use. Its parent does not get it: it could then run for too long without
+// checking its context.
 func (m *machine) refuel(n int) { m.fuel.Add(int64(n)) }
 
 func (m *machine) newRand() *rand.Rand {

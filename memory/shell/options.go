@@ -171,7 +171,7 @@ func runShoptBuiltin(sh *interp, args []string) int {
 	for _, name := range rest {
 		if !applyShopt(sh, name, on, &b, &st) {
 			sh.fail("%s: invalid %s", name, map[bool]string{true: "option name", false: "shell option name"}[on['o']])
-			if !on['o'] || !on['s'] && !on['u'] { // With both bash forgets that it failed.
+			if !on['o'] || !on['s'] && !on['u'] { // With both options, bash loses the failure status.
 				st = 1
 			}
 		}
@@ -201,7 +201,7 @@ func applyShopt(sh *interp, name string, on map[byte]bool, b *strings.Builder, s
 			return false
 		}
 		if bit == shopt.RestrictedShell {
-			bit = 0 // Only set -r has a say in it.
+			bit = 0 // Only set -r can change it.
 		}
 		if on['s'] {
 			sh.shopt |= bit

@@ -226,7 +226,7 @@ func (c *compiler) subscript(s *syntax.Subscript) *subscript {
 	}
 }
 
-// index is a subscript outside of lists: as a number it may not stand in single quotes.
+// index is a subscript outside of lists: as a number it may not be in single quotes.
 func (c *compiler) index(s *syntax.Subscript) *subscript {
 	x := c.subscript(s)
 	if text := strings.TrimSpace(s.Text); len(text) > 1 && text[0] == '\'' && strings.Count(text, "'") == 2 && text[len(text)-1] == '\'' {
@@ -463,7 +463,7 @@ func (ex *execution) unbound(name string) {
 	ex.fatal()
 }
 
-// fatal leaves the shell after an error of an expansion that a script does not survive.
+// fatal ends the shell after an error of an expansion that ends a script.
 func (ex *execution) fatal() {
 	status := 1
 	if ex.opt&option.Command != 0 && ex.opt&option.ErrExit == 0 && ex.subshell == 0 && ex.sourceLevel == 0 {
@@ -893,7 +893,7 @@ func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([
 				return nil, true
 			}
 		}
-		return cut(list, off, size, have), true
+		return sliceElements(list, off, size, have), true
 	}
 	c := sh.cell(v.slot)
 	if c != nil && c.attr&attrArray != 0 && c.arr != nil && c.attr&attrRef == 0 {
@@ -903,7 +903,7 @@ func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([
 			}
 		}
 		at, _ := c.arr.Find(off) // The offset is an index, the length a number of elements.
-		return cut(list, int64(at), size, have), true
+		return sliceElements(list, int64(at), size, have), true
 	}
 	assoc := c != nil && c.attr&attrAssoc != 0
 	end := int64(len(list))
@@ -919,10 +919,10 @@ func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([
 	if assoc && off > 0 {
 		off--
 	}
-	return cut(list, off, size, have), true
+	return sliceElements(list, off, size, have), true
 }
 
-func cut(list []string, off, size int64, have bool) []string {
+func sliceElements(list []string, off, size int64, have bool) []string {
 	if off >= int64(len(list)) {
 		return nil
 	}
@@ -1149,7 +1149,7 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 	f.value(v, quoted)
 }
 
-// substring cuts characters; false: the length leads before the start.
+// substring cuts characters; false: the end is before the start.
 func (e *expansion) substring(s string, off, size int64, have bool) (string, bool) {
 	n := int64(e.sh.runeCount(s))
 	if off < 0 {

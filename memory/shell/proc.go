@@ -35,7 +35,7 @@ type Proc struct {
 	as       asker
 	own      *process.Process    // its entry in the process table, created on demand; under m.mu
 	command  *Command            // nil: none that is registered
-	replaced *builtin            // in whose place command stands; nil: it was called as a program
+	replaced *builtin            // the builtin that command replaces; nil: it was called as a program
 	declArgs map[int]*assignCode // of replaced
 	env      []string            // own environment; nil: the exported variables of sh
 	ctx      context.Context     //nolint:containedctx // A process has one, as it has a directory.
@@ -103,8 +103,8 @@ func (p *Proc) Status(err error) int {
 	return 1
 }
 
-// WriteFailed returns the exit status after a failed write to Stdout. Only errors other
-// than a pipe without readers, and the end of the process, are worth a message, which it writes.
+// WriteFailed returns the exit status after a failed write to Stdout. It writes a message unless the error is a pipe without
+// readers or the end of the process.
 func (p *Proc) WriteFailed(err error) int {
 	status := p.Status(err)
 	if status == 1 {
@@ -116,7 +116,7 @@ func (p *Proc) WriteFailed(err error) int {
 // FS returns the file system. Paths for it are absolute: see Abs.
 func (p *Proc) FS() *vfs.FS { return p.sh.m.fs }
 
-// Cred returns whose rights the process has.
+// Cred returns the user and groups whose rights the process has.
 func (p *Proc) Cred() vfs.Cred {
 	c := p.sh.cred
 	c.Proc = &p.as
@@ -275,7 +275,7 @@ func (p *Proc) Mkfifo(path string, perm fs.FileMode) error {
 	return p.sh.m.fs.Mkfifo(p.Cred(), p.Abs(path), perm&^p.sh.umask)
 }
 
-// Symlink makes path a link that says target.
+// Symlink makes path a link with the target.
 func (p *Proc) Symlink(target, path string) error {
 	return p.sh.m.fs.Symlink(p.Cred(), target, p.Abs(path))
 }
@@ -319,7 +319,7 @@ func (p *Proc) Truncate(path string, size int64) error {
 	return p.sh.m.fs.Truncate(p.Cred(), p.Abs(path), size)
 }
 
-// Access tells as access(2) whether the process may read (4), write (2), execute (1) the file.
+// Access checks, as access(2) does, whether the process may read (4), write (2), execute (1) the file.
 func (p *Proc) Access(path string, mask int) error {
 	return p.sh.m.fs.Access(p.Cred(), p.Abs(path), uint32(mask))
 }
@@ -344,7 +344,7 @@ func (p *Proc) Errorf(err error, format string, args ...any) {
 // Quote returns s as GNU's messages show a name: always in quotes, and with what cannot be
 // printed as a shell would have to be given it.
 func Quote(s string) string {
-	if strings.Contains(s, "'") && plainInDoubleQuotes(s) {
+	if strings.Contains(s, "'") && isPlainInDoubleQuotes(s) {
 		return `"` + s + `"`
 	}
 	var b strings.Builder
@@ -352,7 +352,7 @@ func Quote(s string) string {
 	escaping := false
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if unprintable(r, n) {
+		if isUnprintable(r, n) {
 			if !escaping {
 				b.WriteString("'$'")
 			}
@@ -386,7 +386,7 @@ func QuoteIfNeeded(s string) string {
 	}
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if unprintable(r, n) {
+		if isUnprintable(r, n) {
 			return Quote(s)
 		}
 		i += n
@@ -394,18 +394,18 @@ func QuoteIfNeeded(s string) string {
 	return s
 }
 
-// unprintable reports whether a character of n bytes cannot be shown.
-func unprintable(r rune, n int) bool { return r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) }
+// isUnprintable reports whether a character of n bytes cannot be shown.
+func isUnprintable(r rune, n int) bool { return r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) }
 
-// plainInDoubleQuotes reports whether s stands for itself between double quotes, in a
+// isPlainInDoubleQuotes reports whether s stands for itself between double quotes, in a
 // shell and in C.
-func plainInDoubleQuotes(s string) bool {
+func isPlainInDoubleQuotes(s string) bool {
 	if strings.ContainsAny(s, "!\"$&()*;<=>?[^`|\\{}") || strings.ContainsAny(s[1:], "#~") {
 		return false
 	}
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if unprintable(r, n) {
+		if isUnprintable(r, n) {
 			return false
 		}
 		i += n

@@ -438,8 +438,8 @@ func (s *processState) reopen(ctx context.Context, d *fd.Description, flag int) 
 	return fd.NewFile(f, d.Name), nil
 }
 
-// ownStream returns the descriptor that a path of /dev or /proc stands for, of which nothing has to
-// be looked up. These names work in a tree without /dev, too.
+// ownStream returns the descriptor that a path of /dev or /proc stands for; no lookup in the tree is needed. These names work in
+// a tree without /dev, too.
 func ownStream(path string) (fd int, ok bool) {
 	switch path {
 	case "/dev/stdin":

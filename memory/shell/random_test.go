@@ -181,7 +181,7 @@ func Fuzz_Random_Scripts(f *testing.F) {
 	})
 }
 
-// scripts makes scripts by a grammar, most of which want more than they may have.
+// scripts makes scripts by a grammar. Most of them ask for more than the limits allow.
 type scripts struct {
 	*rand.Rand
 	left int // of the script's size
@@ -296,9 +296,9 @@ func (g *scripts) command() string {
 	return g.one("echo ", ": ", "cat ", "test ", "bash -c ", "type ") + g.word()
 }
 
-// Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak runs scripts in machines that have next to
-// nothing. None may panic, outlast its time, or leave a goroutine; the memory that a machine counts must come
-// back, so that after all of them a new shell in it works.
+// Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak runs scripts in machines with very small limits. None may panic,
+// outlast its time, or leave a goroutine; the memory that a machine counts must come back, so that after all of them a new shell
+// in it works.
 func Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak(t *testing.T) {
 	seed := rand.Uint64() //nolint:gosec // A test needs no secret numbers.
 	rounds := 300

@@ -96,7 +96,7 @@ func Test_An_Extension_Sees_The_Machine_Through_Its_Process(t *testing.T) {
 	s.wants("greet; echo $? $(<note)", "wrote /proj/note\n5 hello from /proj\n", "", 0)
 }
 
-func Test_A_Registered_Command_Is_Called_By_All_Its_Names_And_Found_By_All_Who_Look(t *testing.T) {
+func Test_A_Registered_Command_Is_Found_Under_All_Its_Names(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, shell.Options{Commands: coreutils.Commands(), Env: []string{"PATH=/usr/bin:/bin"}})
 	s.wants("fetch", "", "bash: line 1: fetch: command not found\n", 127)
@@ -162,13 +162,13 @@ func Test_Names_That_Cannot_Be_Taken_Are_Refused(t *testing.T) {
 		{"too long", one(strings.Repeat("a", 256)), `a name has at most 255 bytes`},
 		{"a bad alias", one("a", "b c"), `the alias "b c" of the command "a": a name has no blanks and control characters`},
 		{"a keyword", one("while"), `the command "while": while is a word of the shell's language`},
-		{"nothing to run", []shell.Command{{Name: "a"}}, `the command "a" has nothing to run`},
-		{"a builtin", one("echo"), `the command "echo" (the new one): the name is that of a builtin of the shell, which only a replacement may take`},
-		{"a builtin as an alias", one("a", "cd"), `the alias "cd" of the command "a" (the new one): the name is that of a builtin of the shell, which only a replacement may take`},
-		{"a program", one("first"), `the command "first" (the new one): the name is that of the command "first" (the old one), which only a replacement may take`},
-		{"another's alias", one("other"), `the command "other" (the new one): the name is that of the command "first" (the old one), which only a replacement may take`},
-		{"two at once", append(one("a"), one("b", "a")...), `the alias "a" of the command "b" (the new one): the name is that of the command "a" (the new one) too`},
-		{"its own alias", one("a", "a"), `the command "a" (the new one): the name is that of the command "a" (the new one) too`},
+		{"nothing to run", []shell.Command{{Name: "a"}}, `the command "a" has no Run function`},
+		{"a builtin", one("echo"), `the command "echo" (the new one): the name belongs to a builtin of the shell; only a command with Replace may take it`},
+		{"a builtin as an alias", one("a", "cd"), `the alias "cd" of the command "a" (the new one): the name belongs to a builtin of the shell; only a command with Replace may take it`},
+		{"a program", one("first"), `the command "first" (the new one): the name belongs to the command "first" (the old one); only a command with Replace may take it`},
+		{"another's alias", one("other"), `the command "other" (the new one): the name belongs to the command "first" (the old one); only a command with Replace may take it`},
+		{"two at once", append(one("a"), one("b", "a")...), `the alias "a" of the command "b" (the new one): the name already belongs to the command "a" (the new one)`},
+		{"its own alias", one("a", "a"), `the command "a" (the new one): the name already belongs to the command "a" (the new one)`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +246,7 @@ func Test_A_Replacement_Of_A_Program_Reaches_The_Program(t *testing.T) {
 	s.wants("printf 'a\nb\n' | wc -l", "<wc -l>2\n", "", 0)
 	s.wants("printf 'a\nb\n' | /usr/bin/wc -c", "</usr/bin/wc -c>4\n", "", 0)
 	s.wants("printf 'a\nb\n' | head; printf 'a\nb\n' | tail", "a\nb\n", "", 0)
-	s.wants("pick", "", "pick: there is nothing that this command has replaced\n", 127)
+	s.wants("pick", "", "pick: this command has not replaced another one\n", 127)
 	s.wants("wc --lines=x 2> /tmp/err", "<wc --lines=x>", "", 1)
 }
 

@@ -197,8 +197,8 @@ func (v *cells) own(slot int) *cell {
 	return c
 }
 
-// hide puts the variable aside until the running function, or the command that temporary
-// assignments stand before, ends. The new variable is c, nil for none.
+// hide puts the variable aside until the running function, or the command with the temporary assignments, ends. The new variable
+// is c, nil for none.
 func (v *cells) hide(slot int, c *cell, temp bool) {
 	v.saved = append(v.saved, savedCell{slot, v.cell(slot), temp})
 	v.put(slot, c)

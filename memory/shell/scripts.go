@@ -198,7 +198,7 @@ func (sh *interp) runText(src string, line int, what string) int {
 			return sh.runParser(sh.parser(src[at:], line+strings.Count(src[:at], "\n"), nil), what)
 		}
 		at = u.start + len(u.src)
-		if i > 0 && sh.parseFlags() != flags { // From here on it reads differently.
+		if i > 0 && sh.parseFlags() != flags { // From here on the options read the script differently.
 			return sh.runParser(sh.parser(src[u.start:], u.line, nil), what)
 		}
 		if u.ends {
@@ -305,7 +305,7 @@ func (sh *interp) syntaxError(e *syntax.Error, what string) {
 		name += ": " + what
 	}
 	prefix := name + ": line " + itoa(e.Line) + ": "
-	if e.Msg == "" { // Some errors end a script without a word.
+	if e.Msg == "" { // Some errors end a script without a message.
 		return
 	}
 	var msg strings.Builder
@@ -371,8 +371,8 @@ func (sh *interp) evalTrap(n int, src string) {
 	sh.shallower(0)
 }
 
-// shells returns the programs that are this shell: bash and sh.
-func shells() []Command {
+// shellPrograms returns the programs that are this shell: bash and sh.
+func shellPrograms() []Command {
 	return []Command{{
 		Name: "bash", Aliases: []string{"sh", "rbash", "dash"},
 		Usage:   "[-abefhikmnptuvxBCEHPT] [-o option] [-O shopt_option] [-c command | -s | file] [argument ...]",
@@ -789,8 +789,8 @@ func (sh *interp) runFile(file string, args []string, depth int) int {
 // stubMagic begins a file that represents a registered command; its name follows.
 const stubMagic = "\x7fELF\x02\x01 in memory: "
 
-// Stub returns the content of a file that, when it is executed, runs the registered command: what
-// stands in /usr/bin so that scripts find programs where they look for them.
+// Stub returns the content of a file that, when it is executed, runs the registered command. Such files are in /usr/bin, where
+// scripts look for programs.
 func Stub(name string) []byte { return []byte(stubMagic + name + "\n\x00") }
 
 // runInterpreter runs the program of a "#!" line.

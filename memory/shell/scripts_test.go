@@ -12,9 +12,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Test_Long_Hostile_Texts_Take_No_Time_To_Speak_Of runs long texts, of brackets that do not close above all, in
-// the places where they are taken apart. What looks for the end again at each takes minutes.
-func Test_Long_Hostile_Texts_Take_No_Time_To_Speak_Of(t *testing.T) {
+// Test_Long_Hostile_Texts_Run_In_Little_Time runs long texts, of brackets that do not close above all, in
+// the places where they are taken apart. Code that searches for the end again at each bracket would take minutes.
+func Test_Long_Hostile_Texts_Run_In_Little_Time(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]string{
 		"a pattern":     `shopt -s extglob; x=abcabc; [[ $x == $1 ]]; : ${x#$1} ${x%%$1} ${x//$1/z}`,
@@ -76,7 +76,7 @@ func Test_A_Script_That_Is_Cut_Anywhere_Ends_As_In_Bash(t *testing.T) {
 	t.Logf("%d cuts, %d differ", n, differ)
 }
 
-// cutClass joins statuses of which it does not matter which one it is.
+// cutClass maps statuses that count as equal to one of them.
 func cutClass(status int) string {
 	switch status {
 	case 0:

@@ -473,7 +473,7 @@ func (sh *interp) lookup(name string) (*function, *builtin) {
 	return nil, b
 }
 
-// runBuiltin runs a builtin; "--help" and its kind are the builtin's business.
+// runBuiltin runs a builtin; the builtin itself handles "--help" and the like.
 func (sh *interp) runBuiltin(b *builtin, args []string) int {
 	if c := sh.m.replacement(b.name); c != nil {
 		return sh.runReplacement(c, b, args)
@@ -497,8 +497,8 @@ func (sh *interp) isTracing() bool {
 // command runs a command and returns its status, which is also sh.status then.
 type command func(sh *interp) int
 
-// ok is the command that does nothing.
-func ok(sh *interp) int {
+// doNothing is the command that does nothing.
+func doNothing(sh *interp) int {
 	sh.status = 0
 	return 0
 }
@@ -507,7 +507,7 @@ func ok(sh *interp) int {
 func (c *compiler) list(l *syntax.List) command {
 	switch {
 	case l == nil || len(l.Items) == 0:
-		return ok
+		return doNothing
 	case len(l.Items) == 1:
 		return c.item(l.Items[0])
 	}
@@ -530,12 +530,12 @@ func (c *compiler) list(l *syntax.List) command {
 // script are never reached.
 func (c *compiler) lazyList(l *syntax.List) command {
 	lib := c.lib
-	return lazily(func() command { return (&compiler{lib: lib}).list(l) })
+	return compileLazily(func() command { return (&compiler{lib: lib}).list(l) })
 }
 
-// lazily compiles at the first use. Several processes may come to that at a time, each with a
+// compileLazily compiles at the first use. Several processes may come to that at a time, each with a
 // compiler of its own.
-func lazily(compile func() command) command {
+func compileLazily(compile func() command) command {
 	var once sync.Once
 	var run command
 	return func(sh *interp) int {
@@ -614,7 +614,7 @@ func (c *compiler) pipeline(p *syntax.Pipeline) command {
 	var run command
 	switch len(p.Cmds) {
 	case 0:
-		run = ok
+		run = doNothing
 	case 1:
 		run = c.single(p.Cmds[0])
 	default:
@@ -635,7 +635,7 @@ func (c *compiler) pipeline(p *syntax.Pipeline) command {
 		}
 	}
 	if p.Time {
-		run = timed(run, p.TimePosix, len(p.Cmds) == 0)
+		run = compileTimed(run, p.TimePosix, len(p.Cmds) == 0)
 	}
 	return run
 }
@@ -760,5 +760,5 @@ func (c *compiler) body(cmd *syntax.Command) command {
 	case *syntax.Coproc:
 		return c.coproc(b)
 	}
-	return ok
+	return doNothing
 }

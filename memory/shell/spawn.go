@@ -83,7 +83,7 @@ func (c *Child) Wait() int {
 }
 
 // Signal sends a signal by its number on Linux, which a shell may catch and every other program dies of.
-// A child that has ended does not mind.
+// It has no effect on a child that has ended.
 func (c *Child) Signal(sig syscall.Signal) { c.p.Send(int(sig)) }
 
 // PID returns the child's number.
@@ -221,7 +221,7 @@ func (p *Proc) Original(args ...string) int {
 }
 
 func (p *Proc) nothingReplaced() int {
-	p.Warn("there is nothing that this command has replaced")
+	p.Warn("this command has not replaced another one")
 	return 127
 }
 
@@ -263,7 +263,7 @@ func (p *Proc) originalBuiltin(b *builtin, args []string) int {
 	return b.run(sh, args) & 0xff
 }
 
-// runReplacement runs the program that stands in a builtin's place.
+// runReplacement runs the program that replaces a builtin.
 func (sh *interp) runReplacement(c *Command, b *builtin, args []string) int {
 	p := sh.proc(args)
 	p.command, p.replaced, p.declArgs = c, b, sh.declArgs
@@ -286,8 +286,8 @@ func (sh *interp) runProc(p *Proc) int {
 	return st
 }
 
-// call runs the program of p. A mistake in it must end neither the shell nor the program that the machine
-// lives in, and the panic's value may hold names of the host, so only the runtime's own words are shown.
+// call runs the program of p. A panic in it must end neither the shell nor the host's program that contains the machine. The
+// panic's value may hold names of the host, so only the runtime's own words are shown.
 func (p *Proc) call() (st int) {
 	defer func() {
 		r := recover()

@@ -101,7 +101,7 @@ func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
 		it := list.Items[0]
 		if !it.Background && len(it.Rest) == 0 && len(it.First.Cmds) == 1 && !it.First.Bang && !it.First.Time {
 			cmd := it.First.Cmds[0]
-			x.jobs = listsJobs(cmd)
+			x.jobs = isJobsCommand(cmd)
 			s, simple := cmd.Body.(*syntax.Simple)
 			if simple && len(s.Words)+len(s.Assigns) == 0 && len(cmd.Redirs) == 1 && cmd.Redirs[0].Op == "<" && cmd.Redirs[0].Fd <= 0 {
 				x.file = c.word(cmd.Redirs[0].Target, wordArg)
@@ -325,8 +325,8 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	return p, nil
 }
 
-// guarded is runProcess for a goroutine of its own: a mistake of ours must end this process
-// and not the program that the machine lives in.
+// guarded is runProcess for a goroutine of its own: a panic must end this process and not the host's program that contains the
+// machine.
 func (sh *interp) guarded(run command) (st int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -405,7 +405,7 @@ func (c *compiler) pipe(p *syntax.Pipeline) command {
 		if i < len(p.Cmds)-1 { // The last one may run in the shell itself.
 			c.alone(cmd)
 		}
-		stages[i], jobs[i] = c.single(cmd), listsJobs(cmd)
+		stages[i], jobs[i] = c.single(cmd), isJobsCommand(cmd)
 	}
 	return func(sh *interp) int {
 		if !sh.deeper("pipeline", 0) {

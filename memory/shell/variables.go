@@ -431,7 +431,7 @@ func (v *variables) keys(slot int) []string {
 	case c.attr&attrAssoc != 0:
 		return c.assoc.Keys(v.epoch)
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return indexes(len(v.sh.computeList(c.dyn)))
+		return indexTexts(len(v.sh.computeList(c.dyn)))
 	case c.attr&attrArray != 0:
 		list := make([]string, c.arr.Len())
 		for j := range list {
@@ -444,7 +444,7 @@ func (v *variables) keys(slot int) []string {
 	return nil
 }
 
-func indexes(n int) []string {
+func indexTexts(n int) []string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = strconv.Itoa(i)

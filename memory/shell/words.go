@@ -26,7 +26,7 @@ type word struct {
 	levels   int      // of constructs inside each other, of text that was made at run time
 }
 
-// wordKind says where a word stands.
+// wordKind is the context of a word.
 type wordKind uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 
 // wpart is a compiled part of a word.
 type wpart interface {
-	// expand adds the part to f; quoted says that it stands in double quotes.
+	// expand adds the part to f; quoted says that it is in double quotes.
 	expand(f *fields, quoted bool)
 }
 
@@ -59,12 +59,12 @@ func (c *compiler) word(w *syntax.Word, kind wordKind) *word {
 	if kind == wordArg && hasBraces(list) { // Braces come before tildes.
 		if tree, ok := c.braces(list); ok {
 			out.braces, out.parts = true, tree
-			out.plain = c.parts(tildes(list, false, true))
+			out.plain = c.parts(splitTildes(list, false, true))
 			return out
 		}
 	}
 	if kind == wordAssign || kind == wordTilde || kind == wordArg {
-		list = tildes(list, kind == wordAssign, kind == wordArg)
+		list = splitTildes(list, kind == wordAssign, kind == wordArg)
 	}
 	out.parts = c.parts(list)
 	c.classify(out, kind)
@@ -305,7 +305,7 @@ func (e *expansion) expandParts(parts []wpart, mode expandMode) string {
 // patternText expands a word to a pattern.
 func (e *expansion) patternText(w *word) string { return e.expandParts(w.parts, forPattern) }
 
-// quotedText expands a word whose text stands in double quotes.
+// quotedText expands a word whose text is in double quotes.
 func (e *expansion) quotedText(w *word) string {
 	f := e.builder()
 	f.begin(forText)
@@ -783,9 +783,9 @@ type tildeNode struct {
 	arg  bool // of an argument that looks like an assignment: plain in POSIX mode
 }
 
-// tildes cuts tildes that count out of literal text: at the beginning, and in an assignment
+// splitTildes cuts tildes that count out of literal text: at the beginning, and in an assignment
 // behind each colon. An argument that looks like an assignment has them behind "=" too.
-func tildes(list []syntax.Part, assign, arg bool) []syntax.Part {
+func splitTildes(list []syntax.Part, assign, arg bool) []syntax.Part {
 	if !hasTilde(list) {
 		return list
 	}
@@ -844,7 +844,7 @@ func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 			if i := strings.IndexByte(s[:end], ':'); i >= 0 {
 				end = i
 			}
-			if end < len(s) || at.last { // A quote right behind it would make it plain.
+			if end < len(s) || at.last { // A quote right behind the tilde would make it literal.
 				out = append(out, &tildeNode{name: s[1:end]})
 				s = s[end:]
 			}
@@ -1116,7 +1116,7 @@ func (e *expansion) braceSequence(s *brace.Sequence, before, rest []wpart) {
 			e.sh.hold(16 + len(text))
 			e.push(text)
 		default:
-			if s.HasChars() && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
+			if s.HasChars() && text == "`" && len(rest) > 0 { // bash reads the text of the word again.
 				e.sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
 				e.sh.abort()
 				return

@@ -115,7 +115,7 @@ func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
 	}
 	mode := n.mode
 	if !n.isDir() {
-		// A program must not become setuid of another by changing hands.
+		// A change of owner must not make a program setuid for the new owner.
 		mode &^= sISUID
 		if mode&0o010 != 0 || !c.isRoot() && !c.in(n.gid) {
 			mode &^= sISGID
@@ -261,8 +261,8 @@ func (f *FS) mayRemove(c *Cred, dir, n *inode) syscall.Errno {
 	return 0
 }
 
-// canLink reports whether c may make a name for n. A user cannot keep a file of another
-// alive that he cannot write (fs.protected_hardlinks, proc_sys_fs(5)).
+// canLink reports whether c may make a name for n. A user cannot keep another user's file alive without write permission
+// (fs.protected_hardlinks, proc_sys_fs(5)).
 func (c *Cred) canLink(n *inode) bool {
 	safe := n.isFile() && n.mode&sISUID == 0 && n.mode&(sISGID|0o010) != sISGID|0o010
 	return c.isOwner(n) || safe && c.may(n, MayRead|MayWrite) == 0

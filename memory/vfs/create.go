@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Mkdir creates an empty directory. The process's umask is the caller's business.
+// Mkdir creates an empty directory. The caller applies the process's umask.
 func (f *FS) Mkdir(c Cred, path string, perm fs.FileMode) error {
 	return f.make("mkdir", c, path, sIFDIR|permBits(perm)&^(sISUID|sISGID), 0)
 }
@@ -76,7 +76,7 @@ func (f *FS) add(c *Cred, p place, mode uint32) (*inode, syscall.Errno) {
 		if mode&sIFMT == sIFDIR {
 			mode |= sISGID
 		} else if mode&(sISGID|0o010) == sISGID|0o010 && !c.isRoot() && !c.in(gid) {
-			mode &^= sISGID // a user cannot give a file a group that is not his
+			mode &^= sISGID // a user cannot give a file a group that the user is not in
 		}
 	}
 	n := f.newInode(mode, c.UID, gid, now)
@@ -89,7 +89,7 @@ func (f *FS) add(c *Cred, p place, mode uint32) (*inode, syscall.Errno) {
 	return n, 0
 }
 
-// bind gives n a name in dir; the caller owns both and sees to the counts of links.
+// bind gives n a name in dir; the caller owns both and changes the counts of links.
 func (f *FS) bind(dir *inode, name string, n *inode, now stamp) {
 	dir.fix()
 	dir.names.set(f.owner, dirent{name, newRef(n.ino, n.mode)})

@@ -47,7 +47,7 @@ type Change struct {
 // that the two share are not looked at. What was renamed is deleted and created.
 func Diff(a, b *Snapshot) []Change { return DiffExcept(a, b, nil) }
 
-// DiffExcept is Diff without the paths that skip tells, and all that is below them; nil skips nothing.
+// DiffExcept is Diff without the paths for which skip returns true, and all that is below them; nil skips nothing.
 func DiffExcept(a, b *Snapshot, skip func(path string) bool) []Change {
 	d := &differ{a: &a.tree, b: &b.tree, skip: skip, touched: map[uint64][]dirent{}}
 	d.mark()
@@ -129,7 +129,7 @@ func (d *differ) pair(path string, old, now *inode) {
 		d.whole(path, old, false)
 		d.whole(path, now, true)
 	default:
-		if content := !sameContent(&old.content, &now.content) || old.target != now.target; content || modified(old, now) {
+		if content := !hasSameContent(&old.content, &now.content) || old.target != now.target; content || isModified(old, now) {
 			d.add(path, Modified, old, now)
 			d.changes[len(d.changes)-1].Content = content
 		}
@@ -198,21 +198,21 @@ func (d *differ) children(path string, old, now *inode) {
 	}
 }
 
-// modified compares the attributes of two inodes of one type, without their content.
-func modified(a, b *inode) bool {
+// isModified compares the attributes of two inodes of one type, without their content.
+func isModified(a, b *inode) bool {
 	return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid || a.rdev != b.rdev || !a.isDir() && a.mtime != b.mtime
 }
 
-func sameContent(a, b *content) bool {
-	if a.size != b.size || a.lower != b.lower || !sameChunk(a.first, b.first) {
+func hasSameContent(a, b *content) bool {
+	if a.size != b.size || a.lower != b.lower || !isSameChunk(a.first, b.first) {
 		return false
 	}
 	same := a.lower == nil || a.first == b.first
-	diffTries(&a.rest, &b.rest, func(x, y *chunk) { same = same && a.lower == nil && sameChunk(x, y) })
+	diffTries(&a.rest, &b.rest, func(x, y *chunk) { same = same && a.lower == nil && isSameChunk(x, y) })
 	return same
 }
 
-func sameChunk(x, y *chunk) bool {
+func isSameChunk(x, y *chunk) bool {
 	if x == y {
 		return true
 	}

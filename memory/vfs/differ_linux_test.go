@@ -17,7 +17,7 @@ import (
 func compare(k *kernel, m *memory, o op) error {
 	switch o.kind {
 	case "read", "pread", "write", "pwrite", "ftruncate":
-		o.who = m.users[o.slot] // an open file acts for who opened it
+		o.who = m.users[o.slot] // an open file has the rights of the user that opened it
 	case "open":
 		if i, err := m.fs.Stat(root, o.path); err == nil && i.Mode&fs.ModeDevice != 0 {
 			return nil // the real directory may be on a mount without devices
@@ -25,7 +25,7 @@ func compare(k *kernel, m *memory, o op) error {
 	case "seek":
 		if f := m.files[o.slot]; f != nil {
 			if i, err := f.Stat(); err == nil && i.IsDir() {
-				return nil // offsets of directories are the file system's own business
+				return nil // offsets of directories depend on the file system
 			}
 		}
 	}

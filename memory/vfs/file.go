@@ -49,7 +49,7 @@ type description struct {
 // rarely holds the rarely used fields of a description.
 type rarely struct {
 	dev    uint64 // Info.Dev
-	top    string // where the tree stands that the file was opened in; "": nowhere
+	top    string // where the tree of the file is mounted; "": nowhere
 	sealed bool   // by a mount that is read-only
 	stream io.ReadWriteCloser
 }

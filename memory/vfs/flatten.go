@@ -162,7 +162,7 @@ func (c *flattener) extract(g Graft) syscall.Errno {
 		return syscall.ENOENT
 	}
 	if err := f.MkdirAll(Cred{}, path.Dir(p), 0o755); err != nil {
-		return syscall.ENOENT // what is above could not be taken
+		return syscall.ENOENT // a directory above could not be copied
 	}
 	dir, name := f.tree.lookup(path.Dir(p)), path.Base(p)
 	if have := f.tree.child(dir, name); have != nil { // it was needed for what is below

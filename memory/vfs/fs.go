@@ -17,14 +17,14 @@ type FS struct {
 	options Options
 	now     func() time.Time
 
-	// mu is held for reading by whoever only reads, and by writers of the content of
-	// inodes that are the tree's own; for writing by all others.
+	// Operations that only read, and those that write the content of inodes that are the tree's own, hold mu for reading; all
+	// others hold it for writing.
 	mu    sync.RWMutex
 	owner *epoch
 	tree  tree
 
 	// locks guard what reading and writing changes in inodes of the tree's own:
-	// content, size and times. Who holds mu for writing needs none.
+	// content, size and times. An operation that holds mu for writing needs none.
 	locks [8]sync.RWMutex
 
 	bytes atomic.Int64 // against limits.bytes, orphans too

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Generated is a tree that is made up while it is looked at, such as /proc. Who looks brings it in
-// his [Cred], and finds it in every directory that [FS.Generate] has marked: a tree that several
-// machines share shows each of them its own. It cannot be changed, and is not part of snapshots.
+// Generated is a tree whose content is generated when it is read, such as /proc. A caller passes its own in [Cred] and sees it in
+// every directory that [FS.Generate] has marked, so that machines that share a tree see different content there. It cannot be
+// changed, and is not part of snapshots.
 //
 // Names are paths as of io/fs, "." for the top. Errors have a [syscall.Errno] inside. The methods are called
 // by users of the file system, also from several goroutines at once, and without its locks.
@@ -149,7 +149,7 @@ func (s *spot) fill(n *inode) error {
 	return nil
 }
 
-// newUnnamed opens an inode that has no owner and stands nowhere in the tree.
+// newUnnamed opens an inode that has no owner and no name in the tree.
 func (f *FS) newUnnamed(n *inode, name string, flag int) *File {
 	o := &opened{d: description{
 		fs: f, v: &vnode{ino: n.ino, refs: 1, orphan: n}, name: name, flag: flag, dir: n.isDir(),
@@ -157,7 +157,7 @@ func (f *FS) newUnnamed(n *inode, name string, flag int) *File {
 	return o.file()
 }
 
-// refusal returns the error of op, which would change a generated tree.
+// refusal returns the error of an operation op that would change a generated tree.
 func (s *spot) refusal(op string) syscall.Errno {
 	switch op {
 	case "mkdir", "mkfifo", "mknod", "symlink", "link":

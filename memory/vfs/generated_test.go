@@ -70,7 +70,7 @@ func generated(t *testing.T) (*vfs.FS, vfs.Cred) {
 	return f, vfs.Cred{Proc: &made{"me", file}}
 }
 
-func Test_A_Generated_Directory_Shows_Each_Asker_His_Own(t *testing.T) {
+func Test_A_Generated_Directory_Differs_For_Each_Caller(t *testing.T) {
 	f, me := generated(t)
 	for path, begin := range map[string]string{
 		"/made/dir/file": "me dir/file.", "/made/self/file": "me dir/file.", "/made/out": "text", "/made/jump": "text", "/made/self/../out": "text",

@@ -37,8 +37,8 @@ func (v View) at(op, name string) (string, error) {
 	return path.Join(v.dir, name), nil
 }
 
-// named makes an error speak of the name that was asked for.
-func named(err error, name string) error {
+// withName replaces the path in an error by the name that the caller passed.
+func withName(err error, name string) error {
 	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // It is ours, and was just made.
 		return &fs.PathError{Op: e.Op, Path: name, Err: e.Err}
 	}
@@ -53,7 +53,7 @@ func (v View) Open(name string) (fs.File, error) {
 	}
 	f, err := v.fs.OpenFile(context.Background(), v.cred, p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, named(err, name)
+		return nil, withName(err, name)
 	}
 	if f.h.d.dir {
 		return &viewDir{viewFile{f, name}}, nil
@@ -87,7 +87,7 @@ func (v View) stat(op, name string, stat func(Cred, string) (Info, error)) (fs.F
 	}
 	i, err := stat(v.cred, p)
 	if err != nil {
-		return nil, named(err, name)
+		return nil, withName(err, name)
 	}
 	i.Name = path.Base(name)
 	return i.FileInfo(), nil
@@ -100,7 +100,7 @@ func (v View) ReadLink(name string) (string, error) {
 		return "", err
 	}
 	target, err := v.fs.Readlink(v.cred, p)
-	return target, named(err, name)
+	return target, withName(err, name)
 }
 
 // ReadDir lists a directory.
@@ -111,7 +111,7 @@ func (v View) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	list, err := v.fs.ReadDir(v.cred, p)
 	if err != nil {
-		return nil, named(err, name)
+		return nil, withName(err, name)
 	}
 	return v.entries(name, list), nil
 }
@@ -156,7 +156,7 @@ type viewFile struct {
 func (f *viewFile) Stat() (fs.FileInfo, error) {
 	i, err := f.File.Stat()
 	if err != nil {
-		return nil, named(err, f.name)
+		return nil, withName(err, f.name)
 	}
 	i.Name = path.Base(f.name)
 	return i.FileInfo(), nil

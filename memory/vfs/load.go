@@ -50,7 +50,7 @@ func Load(h Hash, get func(Hash) ([]byte, error), l Limits) (*Snapshot, error) {
 	s := &Snapshot{t}
 	again, err := s.Save(func(h Hash) bool { return d.chunkCache[h] != nil }, func(Hash, []byte) error { return nil })
 	if err != nil || again != h {
-		return nil, corrupt("tree %v is not as Save writes it", h)
+		return nil, corrupt("tree %v differs from what Save writes for it", h)
 	}
 	return s, nil
 }
@@ -163,7 +163,7 @@ func (d *loader) inodes(h Hash, base uint64, height int) (*trieNode[inode], erro
 	n := newTrieNode[inode](d.owner, height == 0)
 	taken := b.bitmap()
 	if taken == 0 {
-		return nil, corrupt("inodes %v are none", h)
+		return nil, corrupt("inodes %v are an empty node", h)
 	}
 	for i := range fan {
 		if taken>>i&1 == 0 {
@@ -467,7 +467,7 @@ func (v *verifier) inode(n *inode) error {
 		return corrupt("inode %d has mode %o", n.ino, n.mode)
 	}
 	if int(n.nlink) != links {
-		return corrupt("inode %d has %d names and says %d", n.ino, links, n.nlink)
+		return corrupt("inode %d has %d names; its link count is %d", n.ino, links, n.nlink)
 	}
 	return nil
 }
@@ -484,9 +484,9 @@ func (v *verifier) below(n *inode) error {
 		case e.name <= last || isBadName(e.name):
 			err = corrupt("name %q in directory %d", e.name, n.ino)
 		case kid == nil || kid.mode&sIFMT != e.kind():
-			err = corrupt("%q leads to no inode of its type", e.name)
+			err = corrupt("the entry %q names no inode of its type", e.name)
 		case !kid.has(link{n.ino, e.name}):
-			err = corrupt("inode %d does not know its name %q", kid.ino, e.name)
+			err = corrupt("inode %d lacks the entry's name %q", kid.ino, e.name)
 		case kid.isDir():
 			subdirs++
 			err = v.below(kid)
@@ -509,7 +509,7 @@ func isBadName(s string) bool {
 	return s == "" || s == "." || s == ".." || len(s) > maxName || strings.ContainsAny(s, "/\x00")
 }
 
-// keysHold checks that every name is found where the keys lead.
+// keysHold checks that the keys lead to every name.
 func (n *nameNode) keysHold() error {
 	for i, kid := range n.kids {
 		if i > 0 && (n.keys[i] > kid.lowest() || n.keys[i] <= n.kids[i-1].highest()) {

@@ -32,18 +32,17 @@ type Layer struct {
 	recent []*lowerFile // the keys of files, the one used last at the end
 }
 
-// LayerOptions say how a layer looks from inside.
+// LayerOptions say how a layer appears in the tree.
 type LayerOptions struct {
-	// Owner returns whose a file is; nil: all are root's.
+	// Owner returns the owner of a file; nil: root owns all.
 	Owner func(fs.FileInfo) (uid, gid uint32)
 	// Hide leaves a name out as if it were not there; nil: nothing is left out. The
 	// name is a path as of io/fs.
 	Hide func(name string) bool
 	// ReadOnly makes every change EROFS, also for root.
 	ReadOnly bool
-	// Protect says what may be done with what the layer has under a name, which is a path
-	// as of io/fs and "." for the top; nil: all is Free. It holds for root too. What is made anew
-	// in a directory that may be changed is free, whatever it is called.
+	// Protect says what may be done with what the layer has under a name, which is a path as of io/fs and "." for the top; nil:
+	// all is Free. It holds for root too. A new file in a directory that may be changed is Free, whatever its name is.
 	Protect func(name string) Protection
 }
 
@@ -141,7 +140,7 @@ func (o *LayerOptions) protection(name string) Protection {
 	return o.Protect(name)
 }
 
-// mask takes from a masked inode what is not to be seen of it.
+// mask removes from a masked inode what must not be visible.
 func (n *inode) mask() {
 	if n.protection != Masked {
 		return

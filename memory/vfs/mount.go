@@ -147,7 +147,7 @@ func (f *FS) UsageOf(c Cred, path string) (Usage, error) {
 	_, e := f.find(&c, path, true)
 	f.mu.RUnlock()
 	if e == elsewhere {
-		return visit(f, "statfs", &c, path, follow, func(g *FS, path string) (Usage, error) { return g.UsageOf(c, path) },
+		return runElsewhere(f, "statfs", &c, path, follow, func(g *FS, path string) (Usage, error) { return g.UsageOf(c, path) },
 			func(*spot) (Usage, syscall.Errno) { return Usage{}, 0 })
 	}
 	if e != 0 {

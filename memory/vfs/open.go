@@ -101,10 +101,10 @@ func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, p
 	}
 	file, err := s.fs.OpenFile(ctx, c, s.path, flag, perm)
 	if err != nil {
-		return nil, named(err, path)
+		return nil, withName(err, path)
 	}
 	r := file.h.d.rareness()
-	r.dev, r.top, r.sealed = cmp.Or(r.dev, s.on.number()), under(s.top, r.top), r.sealed || s.on.isReadOnly()
+	r.dev, r.top, r.sealed = cmp.Or(r.dev, s.on.number()), joinBelow(s.top, r.top), r.sealed || s.on.isReadOnly()
 	file.h.d.rare = &r
 	return file, nil
 }
@@ -270,12 +270,12 @@ func (f *File) Path() (at string, gone bool) {
 	case d.v.orphan != nil && d.v.lost == "": // a Restore has taken it away
 		return d.name, true
 	case d.v.orphan != nil:
-		return under(d.rareness().top, d.v.lost), true
+		return joinBelow(d.rareness().top, d.v.lost), true
 	}
-	return under(d.rareness().top, d.fs.tree.path(n)), false
+	return joinBelow(d.rareness().top, d.fs.tree.path(n)), false
 }
 
-// Pipe returns the number of the anonymous pipe that f is an end of, which Stat tells too: it is
+// Pipe returns the number of the anonymous pipe that f is an end of, which Stat returns too: it is
 // taken from next on the first request. Zero: f is not such an end.
 func (f *File) Pipe(next func() uint64) uint64 {
 	p := f.h.d.pipe
@@ -290,9 +290,8 @@ func (f *File) Pipe(next func() uint64) uint64 {
 	return p.number
 }
 
-// NewStream returns a file over something that is none, such as a connection: it is read, written and
-// closed like a pipe, and Stat describes one. What waits in s has to know itself when to end: it
-// does not see WithContext.
+// NewStream returns a file over something that is not a file, such as a connection: it is read, written and
+// closed like a pipe, and Stat describes one. A call that waits in s has to end by itself: it does not see WithContext.
 func NewStream(name string, flag int, s io.ReadWriteCloser) *File {
 	return (&opened{d: description{rare: &rarely{stream: s}, name: name, flag: flag}}).file()
 }

@@ -83,7 +83,7 @@ func ReadPack(r io.Reader, l Limits) (*Snapshot, Hash, error) {
 		return nil, corrupt("object %v is missing", h)
 	}, l)
 	if err == nil && len(used) != len(objects) {
-		err = corrupt("%d objects belong to nothing", len(objects)-len(used))
+		err = corrupt("%d objects are not part of the tree", len(objects)-len(used))
 	}
 	if err != nil {
 		return nil, Hash{}, err
@@ -111,7 +111,7 @@ func readLength(r io.ByteReader) (uint64, error) {
 	return v, nil
 }
 
-// readObject believes a great length only as far as bytes come.
+// readObject allocates memory only for bytes that it has read, whatever the length says.
 func readObject(r io.Reader, size int64) ([]byte, error) {
 	if size <= 1<<20 {
 		p := make([]byte, size)
@@ -123,7 +123,7 @@ func readObject(r io.Reader, size int64) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// packError tells a stream that ends early from one that cannot be read.
+// packError distinguishes a stream that ends early from one that cannot be read.
 func packError(err error, what string) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corrupt("%s is cut short or wrong", what)

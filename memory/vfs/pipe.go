@@ -53,15 +53,15 @@ func (p *pipe) ino() uint64 {
 	return p.number
 }
 
-func wake(c chan struct{}) {
+func putToken(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// wait waits for a token, or for the end of the context whose error it then returns.
-func wait(c, done <-chan struct{}, why func() error) error {
+// waitForToken waits for a token, or for the end of the context whose error it then returns.
+func waitForToken(c, done <-chan struct{}, why func() error) error {
 	select {
 	case <-c:
 		return nil
@@ -75,14 +75,14 @@ func (p *pipe) read(b []byte, nonblock bool, done <-chan struct{}, why func() er
 	for p.n == 0 {
 		if p.writers == 0 {
 			p.mu.Unlock()
-			wake(p.readable) // for the other readers
+			putToken(p.readable) // for the other readers
 			return 0, io.EOF
 		}
 		p.mu.Unlock()
 		if nonblock {
 			return 0, syscall.EAGAIN
 		}
-		if err := wait(p.readable, done, why); err != nil {
+		if err := waitForToken(p.readable, done, why); err != nil {
 			return 0, err
 		}
 		p.mu.Lock()
@@ -101,9 +101,9 @@ func (p *pipe) read(b []byte, nonblock bool, done <-chan struct{}, why func() er
 	}
 	more := p.n > 0
 	p.mu.Unlock()
-	wake(p.writable)
+	putToken(p.writable)
 	if more {
-		wake(p.readable)
+		putToken(p.readable)
 	}
 	return n, nil
 }
@@ -117,7 +117,7 @@ func (p *pipe) write(b []byte, nonblock bool, done <-chan struct{}, why func() e
 	for {
 		if p.readers == 0 {
 			p.mu.Unlock()
-			wake(p.writable) // for the other writers
+			putToken(p.writable) // for the other writers
 			return sum, syscall.EPIPE
 		}
 		room := pipeSize - p.n
@@ -129,14 +129,14 @@ func (p *pipe) write(b []byte, nonblock bool, done <-chan struct{}, why func() e
 			break
 		}
 		p.mu.Unlock()
-		wake(p.readable)
+		putToken(p.readable)
 		if nonblock {
 			if sum > 0 {
 				return sum, nil
 			}
 			return 0, syscall.EAGAIN
 		}
-		if err := wait(p.writable, done, why); err != nil {
+		if err := waitForToken(p.writable, done, why); err != nil {
 			return sum, err
 		}
 		p.mu.Lock()
@@ -144,10 +144,10 @@ func (p *pipe) write(b []byte, nonblock bool, done <-chan struct{}, why func() e
 	room := p.n < pipeSize
 	p.mu.Unlock()
 	if sum > 0 {
-		wake(p.readable)
+		putToken(p.readable)
 	}
 	if room {
-		wake(p.writable)
+		putToken(p.writable)
 	}
 	return sum, nil
 }
@@ -193,21 +193,21 @@ func (p *pipe) join(ctx context.Context, flag int) error {
 		p.writGen++
 	}
 	readGen, writGen := p.readGen, p.writGen
-	wake(p.joined)
+	putToken(p.joined)
 	for flag&syscall.O_NONBLOCK == 0 && read != write {
 		// A process that opened and closed the pipe since counts too.
 		if read && (p.writers > 0 || p.writGen != writGen) || write && (p.readers > 0 || p.readGen != readGen) {
 			break
 		}
 		p.mu.Unlock()
-		if err := wait(p.joined, ctx.Done(), ctx.Err); err != nil {
+		if err := waitForToken(p.joined, ctx.Done(), ctx.Err); err != nil {
 			p.leave(flag)
 			return err
 		}
 		p.mu.Lock()
 	}
 	p.mu.Unlock()
-	wake(p.joined)
+	putToken(p.joined)
 	return nil
 }
 
@@ -224,6 +224,6 @@ func (p *pipe) leave(flag int) {
 		p.ring, p.at, p.n = nil, 0, 0
 	}
 	p.mu.Unlock()
-	wake(p.readable)
-	wake(p.writable)
+	putToken(p.readable)
+	putToken(p.writable)
 }

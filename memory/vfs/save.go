@@ -230,7 +230,7 @@ func (n *inode) countLinks() uint64 {
 	return 1 + uint64(n.links.n)
 }
 
-const inlined = 128 // so many bytes of a file stand in the inode itself
+const inlined = 128 // a file of up to so many bytes is in the inode itself
 
 func (v *saver) content(b []byte, c *content) []byte {
 	b = binary.AppendUvarint(b, uint64(c.size))

@@ -17,7 +17,7 @@ type tree struct {
 	nodes   int64
 }
 
-// gone stands in tree.changed for a removed inode.
+// gone marks a removed inode in tree.changed.
 var gone inode
 
 // inode returns the current version of an inode, nil if there is none.

@@ -219,7 +219,7 @@ func linkError(op, from, to string, e syscall.Errno) error {
 }
 
 // elsewhere is the errno of a walk that leaves the tree for one that is mounted in it, or for a
-// generated one: it has to be resolved once more, tree by tree. No caller gets to see it.
+// generated one: it has to be resolved once more, tree by tree. No caller of the package sees it.
 const elsewhere = syscall.Errno(0x7fff0001)
 
 // spot is the result of resolving a path that leaves the tree: a path in another tree, or in a generated one.
@@ -263,7 +263,7 @@ func (s *spot) info() (Info, syscall.Errno) {
 	return i, 0
 }
 
-// level is a tree that a path leads through.
+// level is a tree that a path passes through.
 type level struct {
 	fs   *FS
 	on   *mount
@@ -362,7 +362,7 @@ func (p *place) path(t *tree) string {
 
 // down enters the tree on a mount point.
 func (r *resolver) down(l *level, p place) {
-	next := level{back: p.dir.ino, top: under(l.top, l.fs.tree.path(p.node))}
+	next := level{back: p.dir.ino, top: joinBelow(l.top, l.fs.tree.path(p.node))}
 	if m := l.fs.mountOn(p.node); m != nil {
 		next.fs, next.on, next.dir = m.fs, m, rootIno
 	} else {
@@ -371,8 +371,8 @@ func (r *resolver) down(l *level, p place) {
 	r.levels = append(r.levels, next)
 }
 
-// under returns the path of p below top; a top of "" means "/" too.
-func under(top, p string) string {
+// joinBelow returns the path of p below top; a top of "" means "/" too.
+func joinBelow(top, p string) string {
 	switch {
 	case top == "/" || top == "":
 		return p
@@ -476,13 +476,13 @@ func (r *resolver) through(s *spot, rest string, ends bool) (*spot, syscall.Errn
 	return nil, 0
 }
 
-// visit runs op for a path that leads elsewhere: in the tree that it leads to, or with
+// runElsewhere runs op for a path that leads elsewhere: in the tree that it leads to, or with
 // the generated file there.
-func visit[T any](f *FS, op string, c *Cred, path string, l last, in func(g *FS, path string) (T, error), of func(s *spot) (T, syscall.Errno)) (T, error) {
+func runElsewhere[T any](f *FS, op string, c *Cred, path string, l last, in func(g *FS, path string) (T, error), of func(s *spot) (T, syscall.Errno)) (T, error) {
 	s, e := f.resolve(c, path, l, true)
 	if e == 0 && s.fs != nil {
 		v, err := in(s.fs, s.path)
-		return v, named(err, path)
+		return v, withName(err, path)
 	}
 	if e == 0 {
 		e = s.there()
@@ -531,7 +531,7 @@ func errnoOf(err error) syscall.Errno {
 func (f *FS) alter(op string, c *Cred, path string, l last, enter bool, in func(g *FS, path string) error) error {
 	s, e := f.resolve(c, path, l, enter)
 	if e == 0 && s.jump && strings.HasPrefix(s.entry.Target, "/") { // The file has a name, too.
-		return named(in(f, s.entry.Target), path)
+		return withName(in(f, s.entry.Target), path)
 	}
 	switch {
 	case e != 0:
@@ -540,7 +540,7 @@ func (f *FS) alter(op string, c *Cred, path string, l last, enter bool, in func(
 	case s.on.isReadOnly():
 		e = syscall.EROFS
 	default:
-		return named(in(s.fs, s.path), path)
+		return withName(in(s.fs, s.path), path)
 	}
 	return pathError(op, path, e)
 }

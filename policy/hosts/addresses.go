@@ -43,7 +43,7 @@ var special = []struct {
 	{netip.MustParsePrefix("100.64.0.0/10"), private}, // carrier-grade NAT, RFC 6598
 	{netip.MustParsePrefix("fc00::/7"), private},
 	{netip.MustParsePrefix("fec0::/10"), private},      // site-local, RFC 3879
-	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // local NAT64, RFC 8215: may lead to any IPv4
+	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // local NAT64, RFC 8215: may translate to any IPv4
 	{netip.MustParsePrefix("224.0.0.0/4"), multicast},
 	{netip.MustParsePrefix("ff00::/8"), multicast},
 	{netip.MustParsePrefix("192.0.0.0/24"), reserved},

@@ -143,7 +143,7 @@ func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(neti
 	addr = addr.Unmap()
 	as := OfAddr(addr)
 	for i := range r.deny {
-		// What will be spoken is not known yet, and the name is not resolved again.
+		// The protocol is not known yet, and the name is not resolved again.
 		if u := &r.deny[i]; u.prefix.IsValid() && !u.isRequestRule() && u.deniesHost(as) && u.matchPort(port) {
 			return u.deniedVerdict()
 		}
@@ -226,13 +226,13 @@ func (h Host) allowRule(port uint16) string {
 
 // Protocols are the protocols permitted on a tunnel.
 type Protocols struct {
-	Raw   bool // passed on unseen
+	Raw   bool // forwarded without reading it
 	TLS   bool // TLS with the right server name
 	HTTP  bool // plain HTTP, request by request
 	Other bool // anything else
 }
 
-// TunnelProtocols says what may be spoken to host and port over CONNECT or SOCKS.
+// TunnelProtocols returns the protocols that are permitted to host and port over CONNECT or SOCKS.
 func (r *Rules) TunnelProtocols(host Host, port uint16) Protocols {
 	var s Protocols
 	for i := range r.allow {
@@ -253,7 +253,7 @@ func (r *Rules) TunnelProtocols(host Host, port uint16) Protocols {
 			s.Other = s.Other || (port != 443 && port != 80 && !u.isRequestRule())
 		}
 	}
-	// A rule about what is spoken cannot be enforced on bytes that the proxy does not read.
+	// A rule about the protocol cannot be enforced on bytes that the proxy does not read.
 	for i := range r.deny {
 		u := &r.deny[i]
 		if !u.deniesHost(host) || !u.matchPort(port) {

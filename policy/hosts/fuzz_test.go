@@ -33,7 +33,7 @@ func FuzzHost(f *testing.F) {
 		if len(h.Name()) > maxName || strings.Trim(h.Name(), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
 			t.Fatalf("%q is the name %q", s, h.Name())
 		}
-		// What we take for a name, no resolver may take for an address.
+		// No resolver may take for an address what ParseHost takes for a name.
 		if _, err := netip.ParseAddr(h.Name()); err == nil {
 			t.Fatalf("%q is an address", h.Name())
 		}

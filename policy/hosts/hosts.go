@@ -24,11 +24,10 @@ const (
 	maxLabel = 63
 )
 
-// names maps as browsers and curl do (UTS #46, non-transitional), so that what we
-// match is the name that a resolver is asked for.
+// names maps as browsers and curl do (UTS #46, non-transitional), so that rules match the name that the resolver looks up.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false))
 
-// ParseHost reads a host as it stands in a request, without a port. IPv6 may be in
+// ParseHost reads a host as in a request, without a port. IPv6 may be in
 // brackets. Every form of an IPv4 address that inet_aton(3) and browsers accept is an
 // address, never a name: 127.1, 0177.0.0.1, 0x7f000001, 2130706433. The error is plain
 // text that quotes s.
@@ -55,7 +54,7 @@ func parseHost(s string) (Host, error) {
 	if err != nil {
 		return Host{}, err
 	}
-	if endsInNumber(name) {
+	if hasNumericEnd(name) {
 		addr, err := parseIPv4(name)
 		return Host{addr: addr}, err
 	}
@@ -120,8 +119,8 @@ func canonicalName(s string) (string, error) {
 	return name, nil
 }
 
-// checkHostBytes refuses the ASCII bytes that no host name has. NUL cut names short in a
-// proxy written in C below a matcher that was not.
+// checkHostBytes refuses the ASCII bytes that no host name has. With a NUL byte, a matcher would see the whole name and a proxy
+// written in C only the part before it.
 func checkHostBytes(s string) error {
 	for i := range len(s) {
 		c := s[i]
@@ -153,8 +152,8 @@ func IsASCII(s string) bool {
 	return true
 }
 
-// endsInNumber is the WHATWG test for "this is an IPv4 address or nothing".
-func endsInNumber(name string) bool {
+// hasNumericEnd is the WHATWG test for "this is an IPv4 address or nothing".
+func hasNumericEnd(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.Trim(last, "0123456789") == "" {
 		return true
@@ -253,7 +252,7 @@ func (h Host) String() string {
 	return h.name
 }
 
-// Join writes host and port as they stand in a URL and in an --allow flag.
+// Join writes host and port as in a URL and in an --allow flag.
 func (h Host) Join(port uint16) string {
 	if h.addr.Is6() {
 		return "[" + h.String() + "]:" + strconv.Itoa(int(port))
@@ -261,7 +260,7 @@ func (h Host) Join(port uint16) string {
 	return h.String() + ":" + strconv.Itoa(int(port))
 }
 
-// Quote shows hostile text on one line, in ASCII, and not much of it.
+// Quote returns hostile text on one line, in ASCII, and shortened.
 func Quote(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "…"

@@ -13,7 +13,7 @@ import (
 //	example.com:22                       that port, with any protocol
 //	example.com:8000-8100                these ports
 //	https://example.com                  port 443, TLS only; http:// is port 80, plain HTTP only
-//	tcp://example.com:443                that port, without looking at what is spoken
+//	tcp://example.com:443                that port, without checking the protocol
 //	10.1.2.3, 10.0.0.0/8, [fd00::1]:443  addresses: the only way to reach private ones
 //	GET,HEAD https://example.com/pub/**  these requests only; * is within a segment, ** any segments
 //

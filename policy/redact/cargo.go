@@ -35,7 +35,7 @@ func cargoRegistries(entries []entry, s Source) func(table []string) []string {
 	found := map[string][]string{}
 	for _, e := range entries {
 		if index, ok := e.value.(string); ok && len(e.path) == 3 && e.path[0] == "registries" && e.path[2] == "index" {
-			found[e.path[1]] = hostsOf(index)
+			found[e.path[1]] = bindAddress(index)
 		}
 	}
 	return func(table []string) []string {
@@ -44,7 +44,7 @@ func cargoRegistries(entries []entry, s Source) func(table []string) []string {
 		}
 		name := strings.ToUpper(strings.ReplaceAll(table[1], "-", "_"))
 		if index, ok := s.env("CARGO_REGISTRIES_" + name + "_INDEX"); ok {
-			return hostsOf(index)
+			return bindAddress(index)
 		}
 		return found[table[1]]
 	}
@@ -74,7 +74,7 @@ func (f *File) cargo(entries []entry, hosts func(table []string) []string) error
 			f.writeValue(v, quoteTOML)
 			f.write("\"\n")
 		} else {
-			f.writeValue(v, unquoted)
+			f.writeValue(v, unquote)
 			f.write("\n")
 		}
 	}

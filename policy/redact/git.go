@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
 )
 
-// parseGit reads a configuration of git. All of it is shown but credentials, because git reads any key.
+// parseGit reads a configuration of git. It shows all of it except credentials, because git reads any key.
 func parseGit(f *File, text string, _ Source) error {
 	before := ""
 	for _, v := range git.ParseConfig([]byte(text)) {
@@ -44,7 +44,7 @@ func parseGit(f *File, text string, _ Source) error {
 	return nil
 }
 
-// gitSubsection returns what is shown of a subsection; nil: what stands in it is left out.
+// gitSubsection returns what is shown of a subsection; nil: its variables are left out.
 func (f *File) gitSubsection(section, sub string) value {
 	if !strings.Contains(sub, "://") || section != "url" && !strings.Contains(sub, "@") {
 		if isToken(sub) {
@@ -99,7 +99,7 @@ func (f *File) gitHeader(sub, text string) value {
 		return nil
 	}
 	rest = strings.TrimSpace(rest)
-	to := hostsOf(sub)
+	to := bindAddress(sub)
 	kind, secret, ok := strings.Cut(rest, " ")
 	secret = strings.TrimSpace(secret)
 	if !ok || !isPlain(kind) {

@@ -17,15 +17,15 @@ func compileLater(text string) func() *regexp.Regexp {
 }
 
 var (
-	// address takes a URL apart. Package url refuses logins with characters such as $ and {, which tools accept.
+	// address matches the parts of a URL. Package url refuses logins with characters such as $ and {, which tools accept.
 	address = compileLater(`^((?:[a-z]+\+)?[A-Za-z][A-Za-z0-9.-]*)://(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)$`)
 	// server is the host of a URL, and its port.
 	server = compileLater(`^(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
-	// path is what may stand behind the host.
+	// path matches the rest of a URL after the host.
 	path = compileLater(`^[A-Za-z0-9._~!&'()*+,;=:@/%-]*$`)
-	// word is a value without an address.
+	// word matches a value without an address.
 	word = compileLater(`^[A-Za-z0-9 ._,:/@~^*+=<>|!()\[\]-]{0,300}$`)
-	// run is a piece of a value that no separator interrupts.
+	// run matches a piece of a value without separators.
 	run = compileLater(`[A-Za-z0-9]{20,}`)
 	// uuid is the form of the tokens of old registries.
 	uuid = compileLater(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
@@ -49,7 +49,7 @@ func isToken(s string) bool {
 	return false
 }
 
-// isKnownToken reports whether a text begins as the tokens of a well-known maker do.
+// isKnownToken reports whether a text begins like the tokens of a well-known service.
 func isKnownToken(s string) bool { return variable.Judge("VALUE", s, true) == variable.SecretValue }
 
 // isSecretName reports whether a key names something secret, as variables do.
@@ -78,8 +78,8 @@ func plain(s string) (value, error) {
 // expander replaces references to variables in a text; ok is false when one of them is not set.
 type expander func(text string) (expanded string, ok bool)
 
-// secret makes a credential of a text in which variables may stand. A reference to one variable that is not set stays: it is
-// no secret.
+// secret makes a credential of a text with references to variables. A text that is a reference to an unset variable stays as it
+// is, because it contains no secret.
 func (f *File) secret(text string, expand expander, hosts ...string) value {
 	if expand == nil || !strings.Contains(text, "${") {
 		return f.add(text, hosts...)
@@ -97,7 +97,7 @@ func (f *File) secret(text string, expand expander, hosts ...string) value {
 // reference matches a text that is one variable.
 var reference = compileLater(`^\$\{[A-Za-z_][A-Za-z0-9_.]*\??\}$`)
 
-// url reads an address. What it logs in with becomes credentials that are bound to its host.
+// url reads an address. Its login becomes credentials that are bound to its host.
 func (f *File) url(text string, expand expander) (value, error) {
 	m := address().FindStringSubmatch(text)
 	if m == nil {
@@ -123,7 +123,7 @@ func (f *File) url(text string, expand expander) (value, error) {
 	return append(out, part{text: host + rest}), nil
 }
 
-// login reads what stands before the @ of an address. A name without a password is a token, but for short names.
+// login reads the part of an address before the @. A name without a password is a token, except for short names.
 func (f *File) login(text string, expand expander, hosts ...string) (value, error) {
 	user, password, hasPassword := strings.Cut(text, ":")
 	name, err := url.PathUnescape(user)
@@ -169,8 +169,8 @@ func bindings(scheme, host string) []string {
 	return []string{scheme + "://" + host}
 }
 
-// hostsOf returns the bindings of an address; none if it is not one.
-func hostsOf(text string) []string {
+// bindAddress returns the bindings of an address; none if it is not one.
+func bindAddress(text string) []string {
 	m := address().FindStringSubmatch(text)
 	if m == nil {
 		return nil

@@ -15,7 +15,7 @@ var mavenElements = strings.Fields(`settings localRepository interactiveMode off
 	activeByDefault jdk os family arch version file exists missing repositories repository pluginRepositories pluginRepository releases
 	snapshots enabled updatePolicy checksumPolicy activeProfiles activeProfile`)
 
-// mavenSecrets are the elements whose text is a credential, by the element that they stand in.
+// mavenSecrets are the elements whose text is a credential, by their parent element.
 var mavenSecrets = map[string][]string{
 	"server": {"password", "passphrase"}, "proxy": {"password"}, "property": {"value"},
 }
@@ -112,7 +112,7 @@ func expandMaven(text string, s Source) (string, bool) {
 
 var mavenVariable = compileLater(`\$\{env\.[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// maven writes the elements of one file.
+// maven writes the shown elements of one file.
 type maven struct {
 	file   *File
 	hosts  map[string][]string // by the id of a repository or mirror
@@ -122,7 +122,7 @@ type maven struct {
 // collect finds the hosts of all ids.
 func (m *maven) collect(n *node) {
 	if id, url := n.childText("id"), n.childText("url"); id != "" && url != "" {
-		m.hosts[id] = append(m.hosts[id], hostsOf(url)...)
+		m.hosts[id] = append(m.hosts[id], bindAddress(url)...)
 	}
 	for _, c := range n.list {
 		m.collect(c)

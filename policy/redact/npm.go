@@ -25,10 +25,10 @@ var npmWords = []string{
 	"userconfig", "viewer", "virtual-store-dir", "workspace", "yarn-path",
 }
 
-// npmOption is the name of an option that is shown with a value that says nothing.
+// npmOption matches the name of an option that is shown if its value is one of npmPlain.
 var npmOption = compileLater(`^[a-z][a-z.-]{1,40}$`)
 
-// npmPlain are the values that say nothing.
+// npmPlain matches values that cannot be secret.
 var npmPlain = compileLater(`^(true|false|null|undefined|-?[0-9]{1,9}(\.[0-9]{1,4})?)$`)
 
 // npmLine is a key of an .npmrc and its value.
@@ -60,7 +60,7 @@ func parseNpm(f *File, text string, s Source) error {
 		if name != "registry" && !strings.HasSuffix(name, ":registry") {
 			continue
 		}
-		for _, h := range hostsOf(l.value) {
+		for _, h := range bindAddress(l.value) {
 			n.plain[h] = true
 		}
 		if name == "registry" {
@@ -76,7 +76,7 @@ func parseNpm(f *File, text string, s Source) error {
 			continue
 		}
 		f.write(l.key, "=")
-		f.writeValue(v, unquoted)
+		f.writeValue(v, unquote)
 		f.write("\n")
 	}
 	return nil
@@ -148,7 +148,7 @@ func npmText(s string) (string, bool) {
 	return strings.TrimSpace(b.String()), isPrintable(b.String())
 }
 
-// npm judges the keys of one file.
+// npm decides what is shown of the keys of one file.
 type npm struct {
 	file     *File
 	expand   expander
@@ -171,7 +171,7 @@ func (n npm) value(l npmLine) (value, error) {
 	option := strings.ReplaceAll(strings.TrimLeft(name, "_"), "_", "-")
 	switch {
 	case strings.HasPrefix(name, "_"), name == "username", name == "email":
-		return n.login(name, l.value, hostsOf(n.fallback))
+		return n.login(name, l.value, bindAddress(n.fallback))
 	case name == "registry", strings.HasSuffix(name, ":registry"), slices.Contains([]string{"proxy", "https-proxy", "http-proxy", "noproxy"}, option),
 		strings.HasSuffix(option, "-mirror"), strings.HasSuffix(option, "-url"), strings.HasSuffix(option, "-binary-host"), option == "disturl":
 		switch {
@@ -191,7 +191,7 @@ func (n npm) value(l npmLine) (value, error) {
 	return nil, nil
 }
 
-// hosted judges a key of a registry, such as //registry.example.com/path/:_authToken.
+// hosted returns what is shown of a key of a registry, such as //registry.example.com/path/:_authToken.
 func (n npm) hosted(l npmLine) (value, error) {
 	i := strings.LastIndexByte(l.key, ':')
 	if i < 2 {
@@ -210,7 +210,7 @@ func (n npm) hosted(l npmLine) (value, error) {
 	return n.login(name, l.value, to)
 }
 
-// login judges a key that npm logs in with.
+// login returns what is shown of a key that npm logs in with.
 func (n npm) login(name, text string, to []string) (value, error) {
 	switch name {
 	case "_authToken":

@@ -74,7 +74,7 @@ func (f *File) pipOption(key string, words []value) {
 		} else {
 			f.write("\n    ")
 		}
-		f.writeValue(w, unquoted)
+		f.writeValue(w, unquote)
 	}
 	f.write("\n")
 }

@@ -1,6 +1,6 @@
-// Package redact reads the configuration files of tools that log in somewhere, and writes them again with placeholders in the
-// place of what they log in with. It writes nothing that it has not understood: comments and unknown keys are left out,
-// and a file with a fault is an error. Errors hold nothing of a file's values.
+// Package redact reads the configuration files of tools that log in to servers, and writes them again with placeholders in place
+// of the credentials. It writes nothing that it has not understood: comments and unknown keys are left out, and a file with a
+// fault is an error. Errors hold nothing of a file's values.
 package redact
 
 import (
@@ -40,7 +40,7 @@ func (f fault) Error() string { return string(f) }
 
 func lineFault(line int, f fault) error { return fmt.Errorf("line %d: %w", line, f) }
 
-// Source answers what a file refers to.
+// Source resolves what a file refers to.
 type Source struct {
 	Env    func(name string) (value string, ok bool) // a variable of the host; nil: none is set
 	Beside func(name string) []byte                  // another file of the same directory; nil: there is none
@@ -60,10 +60,10 @@ func (s Source) beside(name string) []byte {
 	return s.Beside(name)
 }
 
-// Credential is what a program logs in with.
+// Credential is a password, token or login that a program authenticates with.
 type Credential struct {
 	Value string   // never empty
-	Hosts []string // "https://HOST[:PORT]" or http://, as package hosts reads bindings; none: the file does not say whom it is for
+	Hosts []string // "https://HOST[:PORT]" or http://, as package hosts reads bindings; none: the file does not name a host for it
 }
 
 // File is a file that was understood.
@@ -81,7 +81,7 @@ type part struct {
 	encoded    bool // as Base64 of text, which is a login with its colon, and the placeholder
 }
 
-// value is a text in which credentials stand.
+// value is a text that contains credentials.
 type value []part
 
 func literal(s string) value { return value{{text: s}} }
@@ -108,9 +108,9 @@ func Parse(format Format, data []byte, s Source) (*File, error) {
 	if len(f.Credentials) > maxCredentials {
 		return nil, errManyLogins
 	}
-	// What a credential consists of may stand in a second place that is not known as one.
+	// The file may contain the text of a credential a second time, in a place that is not known for credentials.
 	if f.repeats() {
-		return nil, errors.New("a credential stands in it a second time, outside the known places")
+		return nil, errors.New("it contains a credential a second time, outside the known places")
 	}
 	return f, nil
 }
@@ -156,7 +156,7 @@ func (f *File) add(secret string, hosts ...string) value {
 	return value{{credential: len(f.Credentials)}}
 }
 
-// addLogin makes a credential that stands behind a login in Base64: "user:" and a password.
+// addLogin makes a credential of the password in a Base64 login: "user:" and a password.
 func (f *File) addLogin(encoded string, hosts ...string) value {
 	user, password, ok := decodeLogin(encoded)
 	if !ok {
@@ -202,4 +202,4 @@ func (f *File) writeValue(v value, quote func(string) string) {
 	}
 }
 
-func unquoted(s string) string { return s }
+func unquote(s string) string { return s }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// canary is what no text may hold; base is its Base64 behind a user's name.
+// canary is the credential that no shown text may contain.
 const canary = "hunter2-CANARY-9"
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -35,7 +35,7 @@ type Entry struct {
 }
 
 // Trusted reports whether content is trusted as the content of file, an absolute
-// path. An entry that others could have written does not count. A missing entry or
+// path. An entry that other users could have written does not count. A missing entry or
 // store and a file that is a symbolic link give false; the error means that the store could not be read.
 func (t *Store) Trusted(file string, content []byte) (bool, error) {
 	want, err := newEntry(file, content)
@@ -223,7 +223,7 @@ func writeAtomic(name string, data []byte) error {
 	return nil
 }
 
-// storeError gives an error of the file system the code that fits.
+// storeError gives an error of the file system the matching code.
 func storeError(err error) error {
 	if err == nil {
 		return nil

@@ -148,7 +148,7 @@ func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
 			t.Helper()
 			name := entry(t, s)
 			if os.Geteuid() != 0 {
-				// Only root can give files away; what a plain user can see is that root's do not count.
+				// Only root can change the owner of files; as a plain user the test checks that root's files do not count.
 				info, err := os.Stat("/etc/passwd")
 				if err != nil || isOursAlone(info) {
 					t.Fatalf("root's file counts as ours (%v)", err)

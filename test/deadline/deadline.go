@@ -1,5 +1,5 @@
-// Package deadline scales the time limits of tests with the speed that the machine has at that moment, so that a limit says
-// how long something may take on an idle machine, and a busy or slow one fails no test.
+// Package deadline scales the time limits of tests with the current speed of the machine: a limit is the time on an idle
+// machine, and a busy or slow machine does not fail the test.
 package deadline
 
 import (
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// reference is the time of a fixed amount of work on the idle machine for which limits are written.
+	// reference is the time of a fixed amount of work on the idle machine that limits are written for.
 	reference = 3 * time.Millisecond
-	// most is the largest factor: a test that hangs must fail in the end.
+	// most is the largest factor, since a test that hangs must fail in the end.
 	most = 20
 	// fresh is the time for which a measurement is valid.
 	fresh = 5 * time.Second
@@ -30,9 +30,9 @@ var measured struct {
 // Scale returns a limit for something that takes at most d on an idle machine; it is never less than d.
 func Scale(d time.Duration) time.Duration { return time.Duration(float64(d) * Factor()) }
 
-// Factor returns how many times slower than an idle machine this one is now, at least 1 and at most 20. It is the larger one
-// of two: how long some computing takes, and how many processes each processor has to run. The race detector makes programs
-// that carry it some times slower on top of that.
+// Factor returns how many times slower than an idle machine this one is now, at least 1 and at most 20. It is the larger of
+// two measurements: the time of some computation, and the number of runnable processes per processor. A program with the
+// race detector is slower by a further factor.
 func Factor() float64 {
 	measured.Lock()
 	defer measured.Unlock()
@@ -42,7 +42,7 @@ func Factor() float64 {
 	return measured.factor
 }
 
-// computing compares the time that some work takes, in elapsed time, with the reference.
+// computing returns the elapsed time of a fixed amount of work, relative to the reference.
 func computing() float64 {
 	begin, block := time.Now(), make([]byte, 64<<10)
 	for range 64 {
@@ -52,7 +52,7 @@ func computing() float64 {
 	return float64(time.Since(begin)) / float64(reference)
 }
 
-// waiting returns how many processes that want to run there are for each processor; 0 where the system does not say.
+// waiting returns the number of runnable processes per processor; 0: unknown.
 func waiting() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

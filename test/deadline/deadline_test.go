@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-func Test_A_Limit_Is_Never_Shortened_And_Never_Without_End(t *testing.T) {
+func Test_A_Scaled_Limit_Is_At_Least_The_Limit_And_Bounded(t *testing.T) {
 	if got := Scale(time.Second); got < time.Second || got > most*time.Second {
 		t.Errorf("%v", got)
 	}
 }
 
-func Test_A_Measurement_Counts_For_Some_Time(t *testing.T) {
+func Test_A_Measurement_Is_Reused_For_Some_Time(t *testing.T) {
 	first := Factor()
 	if second := Factor(); second != first {
 		t.Errorf("%v, then %v", first, second)
 	}
 }
 
-// The reference is that of a common machine: an hour-glass, not a stop watch.
+// The reference is the time of a common machine, so the comparison is rough.
 func Test_Computing_Is_Compared_With_An_Idle_Machine(t *testing.T) {
 	best := computing()
 	for range 20 {

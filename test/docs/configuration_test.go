@@ -27,7 +27,7 @@ type schema struct {
 	Defs                 map[string]schema
 }
 
-// properties are in the order of the file.
+// properties are the properties of a schema in the order of the file.
 type properties []property
 
 type property struct {
@@ -35,7 +35,7 @@ type property struct {
 	schema
 }
 
-// UnmarshalJSON reads an object and keeps its order.
+// UnmarshalJSON reads an object and preserves its order.
 func (p *properties) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	if _, err := dec.Token(); err != nil {

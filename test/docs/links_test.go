@@ -72,7 +72,7 @@ func Test_Paths_And_Tests_That_Documents_Name_Exist(t *testing.T) {
 	tests := testNames(t)
 	for _, p := range pages(t) {
 		if p.name == "CHANGELOG.md" {
-			continue // it names what was there
+			continue // the document describes the past
 		}
 		for _, m := range span.FindAllStringSubmatch(p.prose, -1) {
 			name := m[1]
@@ -85,13 +85,13 @@ func Test_Paths_And_Tests_That_Documents_Name_Exist(t *testing.T) {
 			if !treePath.MatchString(name) {
 				continue
 			}
-			// A package's name may be followed by one of its own.
+			// The name of a package may be followed by one of its identifiers.
 			found := false
 			for _, path := range []string{name, regexp.MustCompile(`\.[A-Za-z]\w*$`).ReplaceAllString(name, "")} {
 				files, err := filepath.Glob(filepath.Join(top, path))
 				found = found || err == nil && len(files) > 0
 			}
-			// What the build makes is not in a fresh checkout.
+			// Files that the build creates are missing in a fresh checkout.
 			if !found && !strings.HasPrefix(name, "internal/guest/program/bin/") {
 				t.Errorf("%s names %s, which does not exist", p.name, m[1])
 			}
@@ -129,7 +129,7 @@ func Test_Pages_That_Code_Names_Exist(t *testing.T) {
 	}
 }
 
-// Words that the glossary of CONTRIBUTING.md replaces, or that leave the actor open.
+// Words that the glossary of CONTRIBUTING.md replaces, or that hide the actor.
 var avoided = regexp.MustCompile(`(?i)\b(nobody\b|somebody\b|walls\b|(?:the|a|one|every|which|their|our) wall[^-\w]|(?:is|are|was|be) told\b)`)
 
 func Test_Pages_Use_The_Words_Of_The_Glossary(t *testing.T) {

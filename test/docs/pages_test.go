@@ -1,4 +1,5 @@
-// Package docs_test checks what people read: links, paths, commands and flags, generated tables and the README.
+// Package docs_test checks the documentation: links, paths, commands and flags, generated tables and the
+// README.
 package docs_test
 
 import (
@@ -13,7 +14,7 @@ import (
 	"unicode"
 )
 
-// top is the module's directory as seen from this package.
+// top is the module's directory, relative to this package.
 const top = "../.."
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
@@ -25,7 +26,7 @@ type page struct {
 
 var codeBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 
-// pages returns all Markdown files of the project but those that are test data or examples.
+// pages returns all Markdown files of the project except test data and examples.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var all []page

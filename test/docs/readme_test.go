@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// maxREADME is the size at which the README is read whole.
+// maxREADME is the largest size at which readers read the whole README.
 const maxREADME = 8000
 
 func readme(t *testing.T) string {
@@ -95,7 +95,7 @@ func run(ctx context.Context, dir string) error {
 	}
 }
 
-// step is a command of a console block with the output that the page shows.
+// step is a command of a console block with its output in the page.
 type step struct{ command, output string }
 
 // steps returns the commands of a page's console blocks.
@@ -113,7 +113,7 @@ func steps(text string) []step {
 	return all
 }
 
-// Its words may change; a command's own output may not.
+// The words of agent-sandbox may change; a command's own output may not.
 var ownWords = regexp.MustCompile(`(?m)^(agent-sandbox: |hint: |  ).*\n`)
 
 func Test_Pages_Show_The_Output_Of_Their_Commands(t *testing.T) {
@@ -177,7 +177,7 @@ func checkSession(t *testing.T, name string, run func(command string) (string, e
 	}
 }
 
-// scratch returns a directory outside of /tmp, which sandboxes replace by their own.
+// scratch returns a directory outside /tmp, which sandboxes replace by their own.
 func scratch(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -266,10 +266,10 @@ func Test_Documents_Name_Commands_And_Flags_That_Exist(t *testing.T) {
 	}
 }
 
-// guestCommands are those of the program inside a sandbox, where it is called agent-sandbox, too.
+// guestCommands are the commands of the program in a sandbox, where it is also called agent-sandbox.
 var guestCommands = []string{"bridge", "join", "pod", "store"}
 
-// spans returns the inline code of a page.
+// spans returns the inline code spans of a page.
 func spans(prose string) []string {
 	var all []string
 	for _, m := range span.FindAllStringSubmatch(prose, -1) {

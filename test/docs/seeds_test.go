@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// seedRow is a thing that a seed describes.
+// seedRow is one requirement of a seed.
 type seedRow struct {
 	what, where string
 	tests       []string
 	why         string
 }
 
-// seedsFile has the rows.
+// seedsFile contains the rows.
 const seedsFile = "testdata/seeds.txt"
 
 func Test_Every_Row_Of_The_Seeds_Has_Its_Test(t *testing.T) {
@@ -74,7 +74,7 @@ func scriptFile(name string) (string, error) {
 	return filepath.Rel(top, found[0])
 }
 
-// check returns an error for a row whose test or place does not exist. That commands and flags exist is checked in the page.
+// check returns an error for a row whose test or place does not exist. The test of the page checks commands and flags.
 func (r seedRow) check(names map[string]bool) error {
 	for _, name := range r.tests {
 		if script, ok := strings.CutPrefix(name, "script "); ok {
@@ -102,7 +102,7 @@ func (r seedRow) check(names map[string]bool) error {
 	return fmt.Errorf("found %q, expected a command, go:, key:, package: or file:", r.where)
 }
 
-// packages are the directories of the packages in the rows.
+// packages returns the directories of the packages in the rows.
 var packages = map[string]string{
 	"agent": "agent", "event": "agent/event", "hook": "internal/agent/hook", "sandbox": "sandbox", "kube": "backend/kube",
 	"memory": "memory", "shell": "memory/shell", "vfs": "memory/vfs",

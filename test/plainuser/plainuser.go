@@ -15,8 +15,8 @@ import (
 // id is the user and group ID of the plain user.
 const id = 1000
 
-// Repeat runs the calling top-level test a second time as a plain user when this process is root. Its failure fails t, and t is
-// skipped if it is. It reports whether this process is root.
+// Repeat runs the calling top-level test a second time as a plain user when this process is root. If that run fails or is
+// skipped, t fails or is skipped. It reports whether this process is root.
 func Repeat(t *testing.T) (isRoot bool) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -36,8 +36,8 @@ func Repeat(t *testing.T) (isRoot bool) {
 	return true
 }
 
-// RepeatPackage runs all tests of the calling package but the calling one as a plain user when this process is root. Their failure
-// fails t. Without root the tests run as a plain user in any case.
+// RepeatPackage runs all other tests of the calling package as a plain user when this process is root. Their failure fails t.
+// Without root the tests run as a plain user in any case.
 func RepeatPackage(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

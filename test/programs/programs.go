@@ -1,4 +1,4 @@
-// Package programs gives tests the programs of this project, built.
+// Package programs provides the built programs of this project for tests.
 //
 // `make` builds them once and names their directory in AGENT_SANDBOX_PROGRAMS. Without that variable this package builds
 // the requested ones, with the go command in PATH, and stores them in the user's cache directory under their content's hash,
@@ -62,16 +62,16 @@ var sources = map[string]source{
 const guestEntry = "github.com/seed434b0696/agent-sandbox/internal/guest/confine.Entry"
 
 const (
-	// unusedFor is the time after which what a checkout has built, and a program that no test asks for, are removed.
+	// unusedFor is the time after which a program that no test has requested, and the directory of a checkout, are removed.
 	unusedFor = 3 * 24 * time.Hour
-	// stored is how many programs the cache has at most, in addition to those that tests may be running.
+	// stored is the maximum number of programs in the cache, in addition to those that tests may be running.
 	stored = 24
-	// running is the time for which tests may run a program that they have asked for.
+	// running is the time for which tests may run a program after they requested it.
 	running = 2 * time.Hour
 )
 
-// Path returns the absolute path of a program. Other tests use the same file, and other users may not reach it: a test that
-// runs it as another user, or lets an attack near it, calls [Install] for a copy.
+// Path returns the absolute path of a program. Other tests use the same file, and other users may not be able to reach it. A
+// test that runs it as another user, or exposes it to an attack, calls [Install] for a copy.
 func Path(ctx context.Context, name string) (string, error) {
 	s, ok := sources[name]
 	if !ok {
@@ -95,7 +95,7 @@ func Path(ctx context.Context, name string) (string, error) {
 	return b.program(ctx, name, s)
 }
 
-// Build puts a program of a test's own at a path, for every user to execute: that of the package in a directory, such as
+// Build builds a test's own program to a path, executable for every user. The program is the package in a directory, such as
 // testdata/attack, built without cgo.
 func Build(ctx context.Context, dir, to string) error {
 	b, err := newBuilder()
@@ -114,7 +114,7 @@ func Build(ctx context.Context, dir, to string) error {
 	return copyProgram(built, to)
 }
 
-// Install puts copies of programs into a directory, which it makes when it is missing, for every user to execute.
+// Install copies programs into a directory, executable for every user, and creates the directory if it is missing.
 func Install(ctx context.Context, dir string, names ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -138,7 +138,7 @@ func All() []string { return slices.Sorted(maps.Keys(sources)) }
 type builder struct {
 	top   string // of the checkout
 	cache string
-	own   string // of this checkout below cache: the go command links again only what has changed there
+	own   string // of this checkout below cache: the go command links only changed programs again there
 	lock  *os.File
 }
 
@@ -158,7 +158,7 @@ func newBuilder() (*builder, error) {
 		return nil, err
 	}
 	now := time.Now()
-	if err := os.Chtimes(b.own, now, now); err != nil { // it is used
+	if err := os.Chtimes(b.own, now, now); err != nil { // it is in use
 		return nil, err
 	}
 	if b.lock, err = os.OpenFile(filepath.Join(b.own, ".lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -188,7 +188,7 @@ func checkout() (string, error) {
 	}
 }
 
-// program builds a program, with the guest in it that the same checkout makes.
+// program builds a program, with the guest of the same checkout in it.
 func (b *builder) program(ctx context.Context, name string, s source) (string, error) {
 	args := []string{}
 	if s.tags != "" {
@@ -214,8 +214,8 @@ func (b *builder) program(ctx context.Context, name string, s source) (string, e
 	return b.build(ctx, name, name, b.top, append(args, "-overlay", overlay, s.pkg)...)
 }
 
-// overlay makes the go command see a guest, or none, in the directory from which the command embeds it, independent of its
-// content.
+// overlay makes the go command see a guest, or none, in the directory from which the command embeds it, whatever that
+// directory contains.
 func (b *builder) overlay(name, guest string) (string, error) {
 	bin := filepath.Join(b.top, "internal", "guest", "program", "bin")
 	present, err := filepath.Glob(filepath.Join(bin, "*guest*"))
@@ -241,7 +241,7 @@ func (b *builder) overlay(name, guest string) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// compress writes a program beside itself with gzip, as the build of a release embeds the guest, and returns its path.
+// compress writes a gzip of a program beside it, as a release build embeds the guest, and returns its path.
 func (b *builder) compress(program string) (string, error) {
 	small := program + ".gz"
 	if _, err := os.Stat(small); err == nil {
@@ -262,7 +262,7 @@ func (b *builder) compress(program string) (string, error) {
 	if err := w.Close(); err != nil {
 		return "", err
 	}
-	unfinished := small + ".new" // the builder's lock is held
+	unfinished := small + ".new" // the caller holds the builder's lock
 	if err := os.WriteFile(unfinished, out.Bytes(), 0o600); err != nil {
 		return "", err
 	}
@@ -294,8 +294,8 @@ func (b *builder) build(ctx context.Context, out, name, dir string, args ...stri
 	return path, copyProgram(out, path)
 }
 
-// removeUnused removes the programs that tests have not asked for in a while, all but the newest ones, and what checkouts
-// have built that are no longer used.
+// removeUnused removes the programs that tests have not requested for a while, except the newest ones, and the directories
+// of unused checkouts.
 func (b *builder) removeUnused(now time.Time) error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {
@@ -324,7 +324,7 @@ func (b *builder) removeUnused(now time.Time) error {
 	return nil
 }
 
-// hashOf returns the first eight bytes of a file's SHA-256 sum, as the build of a release names the guest that it embeds.
+// hashOf returns the first eight bytes of a file's SHA-256, as the release build names the guest that it embeds.
 func hashOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -338,7 +338,7 @@ func hashOf(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// copyProgram copies a program in one step: a program of that name that runs goes on as it is.
+// copyProgram copies a program in one step: a running program of that name continues unchanged.
 func copyProgram(from, to string) error {
 	src, err := os.Open(from)
 	if err != nil {

@@ -42,7 +42,8 @@ func Test_The_Command_Carries_The_Guest_Unless_It_Is_To_Stand_Alone(t *testing.T
 	}
 }
 
-// The most that a program may have, in bytes: what it links is read from the disk whenever it starts.
+// The largest permitted size of each program in bytes, since the whole file is read from the disk at
+// a start.
 func Test_Programs_Stay_Small(t *testing.T) {
 	t.Parallel()
 	for name, most := range map[string]int64{

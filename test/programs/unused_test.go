@@ -25,7 +25,7 @@ func Test_The_Cache_Has_The_Newest_Programs_And_Those_That_Run(t *testing.T) {
 	}
 	wanted := map[string]bool{add("checkout-used", time.Hour): true, add("checkout-left", unusedFor+time.Hour): false}
 	for n := range stored + 10 {
-		wanted[add(fmt.Sprintf("old-%02d", n), running+time.Duration(n+1)*time.Minute)] = n < stored-5 // five newer ones are running
+		wanted[add(fmt.Sprintf("old-%02d", n), running+time.Duration(n+1)*time.Minute)] = n < stored-5 // five newer programs are running
 	}
 	for n := range 5 {
 		wanted[add(fmt.Sprintf("running-%d", n), time.Minute)] = true

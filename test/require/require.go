@@ -1,5 +1,5 @@
-// Package require skips a test on a host that lacks what the test needs, with the reason and the command that provides it. Where
-// SANDBOX_REQUIRE names what is missing, the test fails instead.
+// Package require skips a test on a host that lacks a requirement of the test, with the reason and the command that installs it.
+// If SANDBOX_REQUIRE names the requirement, the test fails instead.
 package require
 
 import (
@@ -21,8 +21,8 @@ func Driver(tb testing.TB, d sandbox.Driver) {
 	}
 }
 
-// Command skips the test if PATH has no command of that name, and returns its path otherwise. group is the word of
-// SANDBOX_REQUIRE with which its absence is a failure; empty: none.
+// Command skips the test if PATH has no command of that name, and returns its path otherwise. group is the word in
+// SANDBOX_REQUIRE that makes its absence a failure; "": none.
 func Command(tb testing.TB, name, group string) string {
 	tb.Helper()
 	path, err := exec.LookPath(name)

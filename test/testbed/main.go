@@ -1,5 +1,6 @@
-// Command testbed is the programs of a one-node Kubernetes that up.sh starts, in one file, so that what they share is
-// compiled and linked once: testbed kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|local-storage [flags]
+// Command testbed contains the programs of a one-node Kubernetes that up.sh starts, in one file, so that their common
+// code is compiled and linked once: testbed kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|local-storage
+// [flags]
 package main
 
 import (

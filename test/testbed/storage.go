@@ -18,8 +18,8 @@ import (
 // provisionerName is the provisioner in the storage class of up.sh.
 const provisionerName = "agent-sandbox.dev/local"
 
-// newStorageCommand makes the storage of the node: a volume is a directory below --root. The controller around it is the
-// one that storage drivers are made with, so claims, volumes and their events go as on a real cluster. No size is enforced.
+// newStorageCommand returns the command of the node's storage: a volume is a directory below --root. It uses the controller
+// library of storage drivers, so claims, volumes and events behave as on a real cluster. It enforces no size.
 func newStorageCommand() *cobra.Command {
 	var kubeconfig string
 	var disk directories
@@ -45,8 +45,8 @@ func newStorageCommand() *cobra.Command {
 	return c
 }
 
-// directories is a disk of one node: each volume is a directory of the volume's name. They are volumes of type local,
-// whose group the kubelet sets to a pod's fsGroup, as it does on a disk of its own.
+// directories provides volumes on the disk of one node: each is a directory with the volume's name. They are volumes of
+// type local, whose group the kubelet sets to a pod's fsGroup, as on a real local disk.
 type directories struct{ root string }
 
 func (d directories) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {

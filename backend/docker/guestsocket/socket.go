@@ -17,8 +17,8 @@ import (
 // File is the socket's name in its directory.
 const File = "session"
 
-// Socket is a listening socket of this host, to which the guest in a container connects before any command runs. What it
-// carries passes neither the engine nor its shim. A nil Socket listens nowhere: the guest uses its standard streams.
+// Socket is a listening socket of this host, to which the guest in a container connects before any command runs. Its data does
+// not go through the engine or its shim. A nil Socket listens nowhere: the guest uses its standard streams.
 type Socket struct {
 	listener *net.UnixListener
 	path     string
@@ -43,7 +43,7 @@ func Open(dir string) (*Socket, error) {
 		_ = os.Remove(dir) // it is empty
 		return nil, err
 	}
-	s.listener.SetUnlinkOnClose(false) // the path that it was given refers to a descriptor that is closed by then
+	s.listener.SetUnlinkOnClose(false) // the path with which it was opened contains a descriptor that is closed by then
 	go s.accept()
 	if err := os.Chmod(s.path, 0o666); err != nil { // the guest may run as any user; dir keeps other users out
 		s.Close()
@@ -95,7 +95,7 @@ func (s *Socket) Accept(ctx context.Context, attached *Stream) io.ReadWriteClose
 	stop := context.AfterFunc(ctx, func() { _ = attached.Close() })
 	defer stop()
 	output := make(chan struct{})
-	go func() { // goes on after Accept: it collects the guest's standard error
+	go func() { // this read continues after Accept: it collects the guest's standard error
 		_ = attached.await() // the next Read returns the error
 		close(output)
 	}()

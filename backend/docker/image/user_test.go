@@ -34,7 +34,7 @@ func Test_The_User_Of_A_Workspace_Is_Its_Owner(t *testing.T) {
 	if u, err := i.SandboxUser(dir, false); err != nil || u.UID != os.Getuid() || u.GID != os.Getgid() {
 		t.Errorf("%+v, %v", u, err)
 	}
-	if u, err := i.SandboxUser(dir, true); err != nil || u.Identity() != "0:0" { // outside, the engine's own user
+	if u, err := i.SandboxUser(dir, true); err != nil || u.Identity() != "0:0" { // on the host, the engine's own user
 		t.Errorf("%+v, %v", u, err)
 	}
 	if _, err := i.SandboxUser(dir+"/none", false); err == nil {

@@ -16,14 +16,14 @@ import (
 func User() string {
 	machine := firstLine("/etc/machine-id")
 	if machine == "" {
-		machine = boot()
+		machine = bootID()
 	}
 	sum := sha256.Sum256([]byte("agent-sandbox " + machine))
 	return hex.EncodeToString(sum[:8]) + " " + strconv.Itoa(os.Geteuid())
 }
 
-// boot identifies this boot of the machine.
-func boot() string { return firstLine("/proc/sys/kernel/random/boot_id") }
+// bootID identifies this boot of the machine.
+func bootID() string { return firstLine("/proc/sys/kernel/random/boot_id") }
 
 // firstLine returns the first line of a file, "" if it cannot be read.
 func firstLine(name string) string {
@@ -45,7 +45,7 @@ func Process(pid int) string {
 	if len(rest) <= start || rest[state] == "Z" || rest[state] == "X" {
 		return ""
 	}
-	return strings.Join([]string{boot(), strconv.Itoa(pid), rest[start], pidNamespace()}, " ")
+	return strings.Join([]string{bootID(), strconv.Itoa(pid), rest[start], pidNamespace()}, " ")
 }
 
 // pidNamespace identifies the PID namespace of this process; "" on other systems than Linux.
@@ -65,5 +65,5 @@ func HasEnded(label string) bool {
 	if err != nil {
 		return false
 	}
-	return f[0] != boot() || f[3] == pidNamespace() && Process(pid) != label
+	return f[0] != bootID() || f[3] == pidNamespace() && Process(pid) != label
 }

@@ -24,7 +24,7 @@ func Place(dir string) string {
 		all = append(all, inode(info))
 	}
 	slices.Reverse(all)
-	return boot() + " " + strings.Join(all, ",")
+	return bootID() + " " + strings.Join(all, ",")
 }
 
 func inode(info fs.FileInfo) string {
@@ -50,13 +50,13 @@ func IsRemoved(dir, place string) bool {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		return err == nil && same(above[at], inode(info), when == boot())
+		return err == nil && isSameInode(above[at], inode(info), when == bootID())
 	}
 	return false
 }
 
-// same compares two results of inode. Devices may have other numbers after a boot.
-func same(was, is string, sameBoot bool) bool {
+// isSameInode compares two results of inode. Devices may have other numbers after a boot.
+func isSameInode(was, is string, sameBoot bool) bool {
 	if sameBoot {
 		return was == is
 	}

@@ -1,6 +1,6 @@
-// Package workspace has what sandboxes of backend virtual do with the changes that they hold in memory: the interface of
-// their instances and the operations that a keeper answers. It does not link the in-memory machine, so that a program can
-// work with a sandbox that another process holds.
+// Package workspace defines the access to the changes that sandboxes of backend virtual hold in memory: the interface of their
+// instances and the operations that a keeper answers. It does not link the in-memory machine, so that a program can work with a
+// sandbox that another process holds.
 package workspace
 
 import (
@@ -30,7 +30,7 @@ type Workspace interface {
 	Discard() error
 }
 
-// ApplyOptions say what to apply; the zero value is everything.
+// ApplyOptions select what to apply; the zero value is everything.
 type ApplyOptions struct {
 	Force  bool // also apply paths that changed outside meanwhile; the outside changes are lost
 	DryRun bool // only report the changes
@@ -56,13 +56,13 @@ type Skipped struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// PatchOptions say what to show; the zero value is everything.
+// PatchOptions select what to show; the zero value is everything.
 type PatchOptions struct {
 	// Paths are absolute; a directory stands for all that is below. None: everything.
 	Paths []string `json:"paths,omitempty"`
 }
 
-// Patched is a change in the words of stages: what is in memory beside what the host has now.
+// Patched compares a change in memory with the host's current file, in the form of a stage's changes.
 type Patched struct {
 	// Path is relative to the workspace, or absolute where the change is outside of it. It may be invalid UTF-8; that of
 	// Change may have lost something in JSON then.

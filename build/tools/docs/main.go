@@ -1,4 +1,4 @@
-// Command docs builds what people read from the Markdown files of the project:
+// Command docs builds documentation from the Markdown files of the project:
 //
 //	docs site -o DIR                          the pages as HTML with search
 //	docs picture -program FILE -o FILE.svg    a terminal with real output, for the README

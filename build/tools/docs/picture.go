@@ -42,7 +42,7 @@ func writePicture(program, out string) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	// A sandbox has a /tmp of its own, so the repository is elsewhere.
+	// A sandbox has its own /tmp, so the repository must be elsewhere.
 	base, err := os.MkdirTemp(cache, "agent-sandbox-picture-")
 	if err != nil {
 		return err

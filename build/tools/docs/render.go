@@ -14,10 +14,11 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The sources are the project's own, so HTML in them (comments) passes.
+// The sources belong to the project, so HTML in them (comments) may pass.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
 
-// render replaces the Markdown of p by HTML and sets its title, its anchors and what the search finds.
+// render replaces the Markdown of p by HTML and sets its title, its anchors and its sections for the
+// search.
 func (s *site) render(p *page) error {
 	source := p.body
 	ids := &slugs{used: map[string]int{}}
@@ -72,7 +73,7 @@ func (s *site) render(p *page) error {
 	return nil
 }
 
-// maxSectionText bounds what the index of the search keeps of one section.
+// maxSectionText bounds the text of one section in the search index.
 const maxSectionText = 4000
 
 func (p *page) addSection(s section) {
@@ -97,7 +98,7 @@ func textOf(node ast.Node, source []byte) string {
 	return b.String()
 }
 
-// slugs makes the anchors that GitHub makes, so that links work there and in the site.
+// slugs makes the same anchors as GitHub, so that links work there and in the site.
 type slugs struct{ used map[string]int }
 
 func (s *slugs) next(heading string) string {

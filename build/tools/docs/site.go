@@ -34,7 +34,7 @@ var chapters = []struct {
 	{"Development", []string{"CONTRIBUTING.md", "docs/layout.md", "docs/design.md", "docs/benchmarks.md", "CHANGELOG.md"}},
 }
 
-// page is one Markdown file and what becomes of it.
+// page is one Markdown file and its HTML page.
 type page struct {
 	source   string // relative to the top, with slashes
 	output   string // relative to the site
@@ -44,7 +44,7 @@ type page struct {
 	sections []section
 }
 
-// section is a result of the search.
+// section is an entry of the search index.
 type section struct {
 	Page    string `json:"p"`
 	Heading string `json:"h"`
@@ -52,7 +52,7 @@ type section struct {
 	Text    string `json:"x"`
 }
 
-// writeSite renders the Markdown files below top into out, which it replaces. A relative link or an anchor that leads nowhere is an error.
+// writeSite renders the Markdown files below top into out, which it replaces. A broken relative link or anchor is an error.
 func writeSite(top, out string) error {
 	if out == "" {
 		return fmt.Errorf("no output directory; expected -o DIR")
@@ -175,7 +175,7 @@ func (s *site) link(p *page, destination string) (string, error) {
 		copied = strings.TrimPrefix(source, "docs/")
 	}
 	if strings.HasSuffix(copied, ".go") {
-		copied += ".txt" // a .go file would be a package of the module
+		copied += ".txt" // a .go file there would be a package of the module
 	}
 	data, err := os.ReadFile(filepath.Join(s.top, source))
 	if err != nil {

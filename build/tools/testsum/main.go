@@ -1,7 +1,7 @@
-// Command testsum reads `go test -json` from standard input, or from the files and pipes that it is given, at one time. It
-// prints the line of each package as it ends and the output of what failed: one failure once, with the innermost test that
-// has it. At the end it prints what was skipped and why, what took longest, each failure's first line again, and totals.
-// It exits 1 when anything failed, or when no package was tested at all.
+// Command testsum reads the output of `go test -json` from standard input, or concurrently from the files and pipes in its
+// arguments. It prints a line for each package when that ends, and the output of each failure once, at the innermost test.
+// At the end it prints the skipped tests with their reasons, the slowest tests, the first line of each failure again, and
+// totals. It exits 1 if a test failed or no package was tested.
 //
 // With -skips FILE a test that is skipped counts as failed unless the file names it: a line has the end of a package's
 // path, a regular expression for the whole name of the test, and the reason. Lines that begin with # are comments.
@@ -92,20 +92,20 @@ func parseSkips(text string) ([]skip, error) {
 	return out, nil
 }
 
-// timed is a test or a package that ended.
+// timed is a finished test or package.
 type timed struct {
 	name    string
 	seconds float64
 }
 
-// summary is of one run. Its methods but readAll are for one goroutine at a time.
+// summary collects one run. Its methods except readAll are for one goroutine at a time.
 type summary struct {
 	mu      sync.Mutex
 	out     io.Writer
 	allowed []skip // nil: any test may be skipped
 
-	output                  map[string][]string // by package and test, until it ends
-	badBelow                map[string]bool     // by package and test: one below it has failed
+	output                  map[string][]string // by package and test, until the test ends
+	badBelow                map[string]bool     // by package and test: a subtest has failed
 	packages, skipped       []string
 	failures, notes         []string
 	tests, slowPackages     []timed
@@ -116,7 +116,7 @@ func newSummary(out io.Writer) *summary {
 	return &summary{out: out, output: map[string][]string{}, badBelow: map[string]bool{}}
 }
 
-// readAll reads all inputs at one time, to their ends.
+// readAll reads all inputs concurrently, to their ends.
 func (s *summary) readAll(inputs []io.Reader) error {
 	errs := make(chan error)
 	for _, in := range inputs {
@@ -152,7 +152,7 @@ func (s *summary) read(input io.Reader) error {
 func (s *summary) line(line []byte) {
 	var e event
 	if json.Unmarshal(line, &e) != nil {
-		s.out.Write(line) // what the go command itself says
+		s.out.Write(line) // output of the go command itself
 		return
 	}
 	key := e.Package + " " + e.Test
@@ -174,7 +174,7 @@ func (s *summary) line(line []byte) {
 	}
 }
 
-// leaf reports whether no test that failed is below this one; its parents are marked.
+// leaf reports whether the failed test of e has no failed subtest, and marks its parents.
 func (s *summary) leaf(e event, key string) bool {
 	for parent := e.Test; ; {
 		i := strings.LastIndexByte(parent, '/')
@@ -188,7 +188,7 @@ func (s *summary) leaf(e event, key string) bool {
 	return !s.badBelow[key]
 }
 
-// ownLines returns what a test printed itself, without the lines that the testing package writes about its state.
+// ownLines returns the output of a test without the lines that the testing package adds.
 func ownLines(lines []string) (own []string) {
 	for _, l := range lines {
 		t := strings.TrimSpace(l)
@@ -201,7 +201,7 @@ func ownLines(lines []string) (own []string) {
 
 func (s *summary) endTest(e event, key string) {
 	if !strings.Contains(e.Test, "/") {
-		s.tests = append(s.tests, timed{short(e.Package) + " " + e.Test, e.Elapsed})
+		s.tests = append(s.tests, timed{trimModule(e.Package) + " " + e.Test, e.Elapsed})
 	}
 	switch e.Action {
 	case "pass":
@@ -209,8 +209,8 @@ func (s *summary) endTest(e event, key string) {
 	case "fail":
 		own := ownLines(s.output[key])
 		if !s.leaf(e, key) {
-			if len(own) > 0 { // the failure is of those below; what it says itself may explain them
-				fmt.Fprintf(s.out, "    (%s %s)\n%s", short(e.Package), e.Test, strings.Join(own, ""))
+			if len(own) > 0 { // the failure is that of a subtest; output of the test itself may explain it
+				fmt.Fprintf(s.out, "    (%s %s)\n%s", trimModule(e.Package), e.Test, strings.Join(own, ""))
 			}
 			return
 		}
@@ -226,8 +226,8 @@ func (s *summary) fail(e event, own []string) {
 	if len(own) > 0 {
 		first = ": " + strings.TrimSpace(own[0])
 	}
-	s.failures = append(s.failures, fmt.Sprintf("--- FAIL: %s %s%.300s", short(e.Package), e.Test, first))
-	fmt.Fprintf(s.out, "--- FAIL: %s %s (%.2fs)\n%s", short(e.Package), e.Test, e.Elapsed, strings.Join(own, ""))
+	s.failures = append(s.failures, fmt.Sprintf("--- FAIL: %s %s%.300s", trimModule(e.Package), e.Test, first))
+	fmt.Fprintf(s.out, "--- FAIL: %s %s (%.2fs)\n%s", trimModule(e.Package), e.Test, e.Elapsed, strings.Join(own, ""))
 }
 
 func (s *summary) endSkipped(e event, key string) {
@@ -242,7 +242,7 @@ func (s *summary) endSkipped(e event, key string) {
 		s.fail(e, []string{"    it was skipped, and the list of skips does not name it: " + reason + "\n"})
 		return
 	}
-	s.skipped = append(s.skipped, fmt.Sprintf("--- SKIP: %s %s: %s", short(e.Package), e.Test, reason))
+	s.skipped = append(s.skipped, fmt.Sprintf("--- SKIP: %s %s: %s", trimModule(e.Package), e.Test, reason))
 }
 
 func (s *summary) endPackage(e event) {
@@ -260,7 +260,8 @@ func (s *summary) endPackage(e event) {
 	s.slowPackages = append(s.slowPackages, timed{e.Package, e.Elapsed})
 }
 
-// endBadPackage prints what no test owns: a panic, a time-out, an exit; and what the tests said that had not ended then.
+// endBadPackage prints failures that belong to no test, such as a panic, a time-out or an exit, and the output of
+// unfinished tests.
 func (s *summary) endBadPackage(e event) {
 	var own []string
 	for _, l := range s.output[e.Package+" "] {
@@ -277,18 +278,18 @@ func (s *summary) endBadPackage(e event) {
 		}
 	}
 	if !s.badBelow[e.Package+" "] {
-		s.failures = append(s.failures, "--- FAIL: "+short(e.Package)+", outside of its tests")
+		s.failures = append(s.failures, "--- FAIL: "+trimModule(e.Package)+", outside of its tests")
 		s.failed++
 	}
 	fmt.Fprint(s.out, strings.Join(own, ""))
 }
 
-// short is a package's path without the module's.
-func short(pkg string) string {
+// trimModule returns a package's path without the module's.
+func trimModule(pkg string) string {
 	return strings.TrimPrefix(pkg, "github.com/seed434b0696/agent-sandbox/")
 }
 
-// slowest is how many tests and packages the summary names.
+// slowest is the number of slowest tests and packages in the summary.
 const slowest = 10
 
 func (s *summary) printSlowest(what string, all []timed) {
@@ -299,7 +300,7 @@ func (s *summary) printSlowest(what string, all []timed) {
 	}
 }
 
-// end prints the closing summary and reports whether all is well.
+// end prints the closing summary and reports whether the run succeeded.
 func (s *summary) end() bool {
 	fmt.Fprintln(s.out, "\n==> summary")
 	for _, l := range slices.Concat(s.packages, s.skipped) {

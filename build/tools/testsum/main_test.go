@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// events are of a test with two failing below it, one that is skipped, and a package that panics.
+// events has a test with two failing subtests, a skipped one, and a package that panics.
 const events = `{"Action":"output","Package":"m/a","Test":"T/one","Output":"    a_test.go:1: why\n"}
 {"Action":"fail","Package":"m/a","Test":"T/one","Elapsed":1}
 {"Action":"output","Package":"m/a","Test":"T","Output":"=== RUN   T\n"}

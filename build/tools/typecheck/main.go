@@ -1,10 +1,10 @@
-// Command typecheck reports what does not compile in this module's packages and their tests, for the system and the
-// processor of GOOS and GOARCH:
+// Command typecheck reports type errors in this module's packages and their tests, for the operating system and
+// architecture of GOOS and GOARCH:
 //
 //	typecheck [-tags kube,agent] PACKAGE...
 //
-// It reads everything from source, and of what other modules export the declarations only. The go command would compile
-// them, which takes minutes where its cache is empty. Run it in the directory of the module.
+// It reads all packages from source, and of other modules only the declarations. The go command would compile those,
+// which takes minutes if its cache is empty. Run it in the directory of the module.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// check returns the errors in the packages of the module in a directory that the patterns match.
+// check returns the errors in the module's packages, in a directory, that match the patterns.
 func check(dir, tags string, patterns []string) (wrong []string, err error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
@@ -64,11 +64,11 @@ func check(dir, tags string, patterns []string) (wrong []string, err error) {
 	if len(loaded) == 0 {
 		return nil, fmt.Errorf("no package matches %q", patterns)
 	}
-	// Packages are loaded once more with their tests, so that an error may come twice. The errors of packages that others
-	// import are not asked for: those of other modules lack what their functions need.
+	// A package is loaded a second time with its tests, so an error can appear twice. Ignore errors in imported packages:
+	// those of other modules come from their removed function bodies.
 	for _, pkg := range loaded {
 		if strings.HasSuffix(pkg.PkgPath, ".test") {
-			continue // the go command writes it, outside of the module
+			continue // the go command writes this file, outside the module
 		}
 		for _, e := range pkg.Errors {
 			wrong = append(wrong, e.Error())

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func Test_What_Does_Not_Compile_Is_Reported_Once(t *testing.T) {
+func Test_A_Compile_Error_Is_Reported_Once(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":      "module m\n\ngo 1.26\n",

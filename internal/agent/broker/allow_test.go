@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker"
 )
 
-// minimal is a request with one more member, and one more piece of content.
+// minimal returns a request of an API with a further member and a further piece of content.
 func minimal(api connector.Protocol, member, content string) string {
 	begin := map[connector.Protocol]string{
 		connector.Anthropic: `{"model":"asked-model","max_tokens":500,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}`,
@@ -28,8 +28,8 @@ func minimal(api connector.Protocol, member, content string) string {
 	return begin + content + `]}]` + member + `,"stream":true}`
 }
 
-// attack is a request that a broker must not pass, and the list of the connector that opens it. Without one, control is
-// the nearest request that passes.
+// attack is a request that the broker must not forward, and the connector's list that permits it. Without a list,
+// control is the nearest request that the broker forwards.
 type attack struct {
 	api             connector.Protocol
 	member, content string
@@ -98,12 +98,12 @@ func attacks() map[string]attack {
 	}
 }
 
-func Test_A_Request_Holds_Only_What_The_Lists_Have(t *testing.T) {
+func Test_A_Request_Contains_Only_Listed_Members(t *testing.T) {
 	t.Parallel()
 	for name, row := range attacks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, to := range protocols() { // the same whether the request is translated or not
+			for _, to := range protocols() { // the result must not depend on translation
 				b := newBed(t, to, stream(events(to, answer{text: "Hi.", stop: "stop"})...))
 				status, body, _ := b.read(t, path(row.api), minimal(row.api, row.member, row.content))
 				if status != http.StatusBadRequest || !strings.Contains(body, row.says) || len(b.got) != 0 {
@@ -219,9 +219,9 @@ func Test_A_Search_That_The_Server_Would_Run_Is_Left_Out(t *testing.T) {
 	}
 }
 
-func Test_Requests_At_Once_Reserve_Their_Tokens(t *testing.T) {
+func Test_Concurrent_Requests_Reserve_Their_Tokens(t *testing.T) {
 	t.Parallel()
-	// A prompt of 100 tokens by the estimate, and by the server.
+	// The prompt has 100 tokens, both by the estimate and by the server.
 	prompt := func(api connector.Protocol) string {
 		return strings.Replace(minimal(api, "", ""), `"hi"`, `"`+strings.Repeat("x", 400)+`"`, 1)
 	}

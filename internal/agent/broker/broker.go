@@ -93,7 +93,7 @@ func New(o Options) (*Broker, error) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "broker: there is no connector")
 	}
 	for _, c := range all {
-		if err := usable(c, o.Limits); err != nil {
+		if err := checkConnector(c, o.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +122,7 @@ func New(o Options) (*Broker, error) {
 	return b, nil
 }
 
-func usable(c connector.Connector, l Limits) error {
+func checkConnector(c connector.Connector, l Limits) error {
 	switch {
 	case dialect.For(c.Protocol) == nil:
 		return sandbox.Errorf(sandbox.Invalid, "connector %s: expected the protocol openai, responses or anthropic, got %q", c.ID, c.Protocol)

@@ -1,6 +1,6 @@
 //go:build sdk
 
-// What reads answers as the makers' own SDKs do, which take minutes to compile.
+// The tests decode answers as the providers' SDKs do. The SDKs themselves take minutes to compile.
 
 package broker_test
 
@@ -23,16 +23,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// heard is an answer as the makers' own SDK understands it.
+// heard is an answer as the provider's SDK decodes it.
 type heard struct {
 	thought, text  string
 	calls          []toolCall
-	stop           string // in the words of Chat
-	in, cache, out int64  // tokens: read, from a cache among them, and written
+	stop           string // as in Chat
+	in, cache, out int64  // tokens: read, the part of them from a cache, and written
 	err            error
 }
 
-// hear reads an answer.
+// hear decodes an answer.
 func hear(t *testing.T, api connector.Protocol, resp *http.Response) (h heard) {
 	t.Helper()
 	if resp.StatusCode != http.StatusOK {
@@ -162,7 +162,7 @@ func hearResponses(t *testing.T, resp *http.Response, isStream bool) (h heard) {
 		if h.err == nil && last != "response.completed" && last != "response.incomplete" {
 			h.err = fmt.Errorf("the stream ends with %q", last)
 		}
-		// Codex takes items as they come; the end of a stream may leave them out.
+		// Codex uses items as they arrive; the event at the end of a stream may omit them.
 		if err := json.Unmarshal([]byte("["+strings.TrimPrefix(items.String(), ",")+"]"), &r.Output); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func Test_Answers_Of_Every_Kind_Arrive(t *testing.T) {
 		for name, said := range rows {
 			for _, streamed := range []bool{true, false} {
 				if !streamed && api == to {
-					continue // is passed on as it is
+					continue // forwarded unchanged
 				}
 				t.Run(fmt.Sprintf("%s, streamed %v", name, streamed), func(t *testing.T) {
 					b := newBed(t, to, stream(events(to, said)...))
@@ -231,12 +231,12 @@ func Test_Answers_Of_Every_Kind_Arrive(t *testing.T) {
 	})
 }
 
-// checkBooked checks that what the server told is in the books.
+// checkBooked checks that the broker booked the usage that the server reported.
 func checkBooked(t *testing.T, b *bed, to connector.Protocol) {
 	t.Helper()
 	want := event.Usage{Input: 60, CacheRead: 40, Output: 20, Reasoning: 5}
 	if to == connector.Anthropic {
-		want.Reasoning = 0 // is not told
+		want.Reasoning = 0 // not reported
 	}
 	e := b.entry(t)
 	if e.Usage != want || e.Estimated || e.CostUSD == nil || *e.CostUSD != 120 || e.Code != "" || e.Err != nil || e.Status != http.StatusOK ||
@@ -283,7 +283,7 @@ func Test_A_Chat_With_Results_And_Images_Is_Translated(t *testing.T) {
 	})
 }
 
-// history is a chat with two calls at once, their results, and an image, in the words of each API.
+// history has, for each API, a chat with two parallel calls, their results and an image.
 func history(api connector.Protocol) string {
 	body := map[connector.Protocol]string{
 		connector.Anthropic: `"max_tokens":500,"system":"be brief","messages":[
@@ -307,7 +307,7 @@ func history(api connector.Protocol) string {
 	return `{"model":"asked-model","stream":true,` + body + "}"
 }
 
-// written is that chat as a server of each protocol must get it, whoever asks.
+// written has that chat as a server of each protocol must receive it, whatever the agent's API is.
 func written(to connector.Protocol) string {
 	return map[connector.Protocol]string{
 		connector.Anthropic: `{"model":"real-model","max_tokens":500,"stream":true,"system":[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}],"messages":[

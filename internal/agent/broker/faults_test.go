@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// serverError is an error as a server of that protocol tells it.
+// serverError returns an error in the format of a protocol.
 func serverError(p connector.Protocol, message string) string {
 	if p == connector.Anthropic {
 		return `{"type":"error","error":{"type":"some_error","message":"` + message + `"}}`
@@ -25,7 +25,7 @@ func serverError(p connector.Protocol, message string) string {
 	return `{"error":{"message":"` + message + `","type":"some_error","param":null,"code":"some_code"}}`
 }
 
-func Test_Errors_Of_The_Server_Reach_The_Agent_In_Its_Words(t *testing.T) {
+func Test_Errors_Of_The_Server_Reach_The_Agent_In_The_Agents_API(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -99,7 +99,7 @@ func Test_A_Broken_Stream_Ends_With_An_Error(t *testing.T) {
 			"a value of no number": {stream(`data: {"type":"message_delta","delta":{"stop_reason":7},"choices":"x","output_index":"y"}`), "broken_stream", "broke off"},
 		} {
 			if name == "done without an end" && to == connector.Anthropic {
-				continue // has no such thing
+				continue // this API has none
 			}
 			b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 				stream(part...)(w, r)
@@ -192,7 +192,7 @@ func Test_A_Disconnect_Cancels_And_Books_The_Partial_Answer(t *testing.T) {
 		resp := b.post(ctx, t, path(api), question(api, true))
 		defer resp.Body.Close()
 		var got strings.Builder
-		for buf := make([]byte, 1024); !strings.Contains(got.String(), "score"); { // comes before the answer is complete
+		for buf := make([]byte, 1024); !strings.Contains(got.String(), "score"); { // arrives before the answer is complete
 			n, err := resp.Body.Read(buf)
 			got.Write(buf[:n])
 			if err != nil {
@@ -263,7 +263,7 @@ func Test_A_Silent_Or_Unreachable_Server_Is_Reported(t *testing.T) {
 	})
 }
 
-// noKeys has none.
+// noKeys is a source without keys.
 type noKeys struct{}
 
 func (noKeys) Key(context.Context, connector.Secret) (string, error) {
@@ -282,7 +282,7 @@ func Test_A_Missing_Key_Is_Reported_Without_Its_Place(t *testing.T) {
 	}
 }
 
-func Test_Requests_That_Cannot_Be_Are_Refused(t *testing.T) {
+func Test_Impossible_Requests_Are_Refused(t *testing.T) {
 	t.Parallel()
 	for api, rows := range map[connector.Protocol]map[string]string{
 		connector.Anthropic: {
@@ -345,7 +345,7 @@ func Test_Requests_That_Cannot_Be_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Fault_Is_An_Error(t *testing.T) {
+func Test_A_Fault_Implements_Error(t *testing.T) {
 	t.Parallel()
 	if f := (&dialect.Fault{Message: "x"}); f.Error() != "x" {
 		t.Error(f.Error())

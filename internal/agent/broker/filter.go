@@ -61,7 +61,7 @@ func (f *filter) chosen(members []member) *dialect.Fault {
 	name := func(members []member) string {
 		for _, m := range members {
 			if m.name == "name" && m.value[0] == '"' {
-				return text(m.value)
+				return decodeText(m.value)
 			}
 		}
 		return ""
@@ -104,7 +104,7 @@ func notAllowed(at *place, format string, args ...any) *dialect.Fault {
 	if where != "" {
 		where += ": "
 	}
-	return &dialect.Fault{Status: http.StatusBadRequest, Code: "not_allowed", Message: clip(where + fmt.Sprintf(format, args...))}
+	return &dialect.Fault{Status: http.StatusBadRequest, Code: "not_allowed", Message: clipText(where + fmt.Sprintf(format, args...))}
 }
 
 // closed is the fault of something that the connector's file can open.
@@ -173,7 +173,7 @@ func (f *filter) omits(element []byte, s *shape) bool {
 func typeOf(members []member) string {
 	for _, m := range members {
 		if m.name == "type" && m.value[0] == '"' {
-			return text(m.value)
+			return decodeText(m.value)
 		}
 	}
 	return ""
@@ -184,7 +184,7 @@ var names = map[string]string{"tools": "tool of type", "blocks": "block of type"
 
 func (f *filter) object(raw []byte, s *shape, at *place) *dialect.Fault {
 	members := splitObject(raw)
-	if fault := twice(members, at); fault != nil {
+	if fault := checkDuplicates(members, at); fault != nil {
 		return fault
 	}
 	if s.kinds != nil {
@@ -258,19 +258,19 @@ func (f *filter) member(m member, s *shape, at *place) (*shape, *dialect.Fault) 
 		}
 		return nil, f.closed(at, "source", "sources", source)
 	}
-	if plainName(m.name) && slices.Contains(f.allow.Members, m.name) {
+	if isPlainName(m.name) && slices.Contains(f.allow.Members, m.name) {
 		return &shape{any: true}, nil
 	}
 	return nil, f.closed(at, "member", "members", m.name)
 }
 
-// plainName reports whether a name needs no escapes in JSON.
-func plainName(name string) bool {
+// isPlainName reports whether a name needs no escapes in JSON.
+func isPlainName(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c > '~' })
 }
 
-// twice refuses an object that repeats a member, or spells one in two ways: two readers could take different values.
-func twice(members []member, at *place) *dialect.Fault {
+// checkDuplicates refuses an object that repeats a member, or spells one in two ways: two readers could take different values.
+func checkDuplicates(members []member, at *place) *dialect.Fault {
 	if len(members) < 2 {
 		return nil
 	}

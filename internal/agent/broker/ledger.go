@@ -133,7 +133,7 @@ func (l *ledger) totals(running bool) sum {
 func (m *meter) amounts() (reserved, used sum) {
 	reserved.tokens = m.need.prompt + m.need.answer
 	if p := m.to.price; p != nil {
-		reserved.cost = (float64(m.need.prompt)*dearest(*p) + float64(m.need.answer)*p.Output) / 1e6
+		reserved.cost = (float64(m.need.prompt)*highestPrice(*p) + float64(m.need.answer)*p.Output) / 1e6
 	}
 	u := m.usage
 	if u.Prompt() == 0 {
@@ -143,8 +143,8 @@ func (m *meter) amounts() (reserved, used sum) {
 	return reserved, used
 }
 
-// dearest returns the highest price of a prompt's token: what a cache will do is not known.
-func dearest(p connector.Price) float64 {
+// highestPrice returns the highest price of a prompt's token: what a cache will do is not known.
+func highestPrice(p connector.Price) float64 {
 	most := p.Input
 	for _, other := range []*float64{p.CacheRead, p.CacheWrite} {
 		if other != nil {
@@ -161,7 +161,7 @@ func (l *ledger) room(held sum, a *account, prompt int64) int64 {
 		room = limit - held.tokens - prompt
 	}
 	if limit := l.limits.CostUSD; limit > 0 && a.price != nil {
-		left := limit - held.cost - float64(prompt)*dearest(*a.price)/1e6
+		left := limit - held.cost - float64(prompt)*highestPrice(*a.price)/1e6
 		switch {
 		case left < 0:
 			room = min(room, 0)
@@ -215,10 +215,10 @@ func (a *account) cost(u event.Usage) *float64 {
 // reached returns the fault of a ceiling that an amount has reached, or nil.
 func (l *ledger) reached(s sum) *dialect.Fault {
 	if limit := l.limits.Tokens; limit > 0 && s.tokens >= limit {
-		return over("token_ceiling", fmt.Sprintf("%d tokens is reached (%d used)", limit, s.tokens))
+		return ceilingFault("token_ceiling", fmt.Sprintf("%d tokens is reached (%d used)", limit, s.tokens))
 	}
 	if limit := l.limits.CostUSD; limit > 0 && s.cost >= limit {
-		return over("cost_ceiling", fmt.Sprintf("%g US dollars is reached (%.4f used)", limit, s.cost))
+		return ceilingFault("cost_ceiling", fmt.Sprintf("%g US dollars is reached (%.4f used)", limit, s.cost))
 	}
 	return nil
 }
@@ -226,14 +226,14 @@ func (l *ledger) reached(s sum) *dialect.Fault {
 // short returns the fault of a ceiling that leaves too little for a prompt and an answer.
 func (l *ledger) short(used sum, prompt int64) *dialect.Fault {
 	if limit := l.limits.Tokens; limit > 0 && used.tokens+prompt >= limit || l.limits.CostUSD == 0 {
-		return over("token_ceiling", fmt.Sprintf("%d tokens leaves too few for this request (%d used, a prompt of about %d)", limit, used.tokens, prompt))
+		return ceilingFault("token_ceiling", fmt.Sprintf("%d tokens leaves too few for this request (%d used, a prompt of about %d)", limit, used.tokens, prompt))
 	}
-	return over("cost_ceiling", fmt.Sprintf("%g US dollars leaves too little for this request (%.4f used, a prompt of about %d tokens)", l.limits.CostUSD, used.cost, prompt))
+	return ceilingFault("cost_ceiling", fmt.Sprintf("%g US dollars leaves too little for this request (%.4f used, a prompt of about %d tokens)", l.limits.CostUSD, used.cost, prompt))
 }
 
-// over returns the fault of a ceiling. Status 400 is the only one that neither Claude Code nor Codex retries: one of them
+// ceilingFault returns the fault of a ceiling. Status 400 is the only one that neither Claude Code nor Codex retries: one of them
 // retries 402, 403 and 429 for seconds or minutes.
-func over(code, text string) *dialect.Fault {
+func ceilingFault(code, text string) *dialect.Fault {
 	return &dialect.Fault{
 		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: code,
 		Message: "this run's ceiling of " + text + ": no more is asked of a model",

@@ -54,7 +54,7 @@ func Test_A_Running_Answer_That_Passes_A_Ceiling_Is_Cut(t *testing.T) {
 		b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 			stream(list[:len(list)-cut]...)(w, r)
 			flush(t, w)
-			<-r.Context().Done() // it never ends by itself
+			<-r.Context().Done() // this answer has no end
 			close(asked)
 		}, func(o *broker.Options) { o.Limits.Tokens = 650 })
 		status, body, _ := b.read(t, path(api), question(api, true))
@@ -68,7 +68,7 @@ func Test_A_Running_Answer_That_Passes_A_Ceiling_Is_Cut(t *testing.T) {
 	})
 }
 
-func Test_Other_Models_Go_Where_The_Options_Say(t *testing.T) {
+func Test_Other_Models_Use_The_Connector_Of_The_Options(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, connector.OpenAI, stream(events(connector.OpenAI, answer{text: "Hi.", stop: "stop"})...), func(o *broker.Options) {
 		small := o.Models["asked-model"]
@@ -91,7 +91,7 @@ func Test_Other_Models_Go_Where_The_Options_Say(t *testing.T) {
 	}
 }
 
-func Test_The_Limit_Of_An_Answer_Is_Held_When_It_Passes(t *testing.T) {
+func Test_A_Forwarded_Request_Gets_The_Limit_Of_The_Connector(t *testing.T) {
 	t.Parallel()
 	for api, row := range map[connector.Protocol][2]string{
 		connector.Anthropic: {`"max_tokens":500`, `"max_tokens":90`},
@@ -195,7 +195,7 @@ func Test_Paths_Methods_And_Lists(t *testing.T) {
 	}
 }
 
-func Test_Tokens_Are_Counted_By_The_Server_Or_About(t *testing.T) {
+func Test_Token_Counts_Come_From_The_Server_Or_An_Estimate(t *testing.T) {
 	t.Parallel()
 	for _, to := range protocols() {
 		b := newBed(t, to, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"input_tokens":12345}`) })
@@ -213,7 +213,7 @@ func Test_Tokens_Are_Counted_By_The_Server_Or_About(t *testing.T) {
 	}
 }
 
-func Test_Many_At_Once_Wait_Their_Turn(t *testing.T) {
+func Test_Concurrent_Requests_Wait_For_A_Slot(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	now, most := 0, 0
@@ -242,7 +242,7 @@ func Test_Many_At_Once_Wait_Their_Turn(t *testing.T) {
 	}
 }
 
-func Test_More_Than_Can_Wait_Are_Refused(t *testing.T) {
+func Test_Requests_Beyond_The_Queue_Are_Refused(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	b := newBed(t, connector.OpenAI, func(_ http.ResponseWriter, r *http.Request) {
@@ -257,7 +257,7 @@ func Test_More_Than_Can_Wait_Are_Refused(t *testing.T) {
 		}()
 	}
 	<-asked
-	for range 40 - 16 { // one is answered, and fifteen wait for it
+	for range 40 - 16 { // one is answered, and fifteen wait
 		if got := <-answers; got != "4295" {
 			t.Errorf("got %s", got)
 		}
@@ -272,7 +272,7 @@ func Test_More_Than_Can_Wait_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_Options_That_Cannot_Be_Held_Are_Refused(t *testing.T) {
+func Test_Options_That_Cannot_Be_Enforced_Are_Refused(t *testing.T) {
 	t.Parallel()
 	good := connector.Connector{ID: "a.b", Protocol: connector.OpenAI, BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
 	with := func(f func(c *connector.Connector, o *broker.Options)) broker.Options {

@@ -28,8 +28,8 @@ func refused(message string) *dialect.Fault {
 	return &dialect.Fault{Status: http.StatusBadRequest, Code: "invalid_request", Message: message}
 }
 
-// parse reads what the choice of a connector needs.
-func parse(body []byte) (asked, *dialect.Fault) {
+// parseRequest reads what the choice of a connector needs.
+func parseRequest(body []byte) (asked, *dialect.Fault) {
 	a := asked{}
 	if !json.Valid(body) {
 		return a, refused("the request is not valid JSON, or something follows it")
@@ -39,7 +39,7 @@ func parse(body []byte) (asked, *dialect.Fault) {
 		return a, refused("the request is not a JSON object")
 	}
 	members := splitObject(body)
-	if f := twice(members, nil); f != nil {
+	if f := checkDuplicates(members, nil); f != nil {
 		return a, f
 	}
 	a.locate(body, members)
@@ -131,26 +131,26 @@ func (a asked) forward(c connector.Connector, api connector.Protocol, longest in
 		}
 		told = true
 		if longest > 0 && *n > float64(longest) {
-			with[name] = number(longest)
+			with[name] = encodeNumber(longest)
 		}
 	}
 	if !told && longest > 0 {
-		with[limits[api][0]] = number(longest)
+		with[limits[api][0]] = encodeNumber(longest)
 	}
 	if budget := a.thinks(); api == connector.Anthropic && longest > 0 && budget >= longest && longest > connector.MinBudget {
-		with["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + string(number(longest-1)) + "}")
+		with["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + string(encodeNumber(longest-1)) + "}")
 	}
 	if api == connector.OpenAI && a.stream && !a.usage() {
 		with["stream_options"] = []byte(`{"include_usage":true}`)
 	}
 	// OpenAI's own server stores answers unless the request says otherwise; other servers of Chat may not know the member.
-	if _, told := a.at["store"]; told || api == connector.Responses || api == connector.OpenAI && completion(c) {
+	if _, told := a.at["store"]; told || api == connector.Responses || api == connector.OpenAI && hasCompletionTokens(c) {
 		with["store"] = []byte("false")
 	}
 	return a.replace(with), nil
 }
 
-func number(n int64) []byte {
+func encodeNumber(n int64) []byte {
 	data, err := json.Marshal(n)
 	if err != nil {
 		return []byte("0")

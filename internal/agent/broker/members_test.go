@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// FuzzForward reads hostile requests; what is passed on has no member that the table does not have, and the values of the
-// others are those of the request, but for those that the broker writes.
+// FuzzForward reads hostile requests. The forwarded request may contain only members of the table, with the values of the
+// original request except for the members that the broker writes.
 func FuzzForward(f *testing.F) {
 	f.Add([]byte(`{"model":"m","stream":true,"max_tokens":1e3,"stream_options":{"include_usage":false},"store":true}`))
 	f.Add([]byte(` {"a":{"model":"x"},"model" : "m" } `))
@@ -20,7 +20,7 @@ func FuzzForward(f *testing.F) {
 	f.Add([]byte(`{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:,"}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, api := range []connector.Protocol{connector.Anthropic, connector.Responses, connector.OpenAI} {
-			a, f := parse(body)
+			a, f := parseRequest(body)
 			if f != nil {
 				return
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// question is the first request of an agent, in the words of each API.
+// question has the first request of an agent for each API.
 func question(api connector.Protocol, streamed bool) string {
 	const schema = `{"type":"object","properties":{"command":{"type":"string"}}}`
 	body := map[connector.Protocol]string{
@@ -41,13 +41,13 @@ func forPairs(t *testing.T, test func(t *testing.T, api, to connector.Protocol))
 	}
 }
 
-func Test_The_Same_Protocol_Passes_As_It_Is(t *testing.T) {
+func Test_Requests_In_The_Connectors_Protocol_Are_Forwarded_Unchanged(t *testing.T) {
 	t.Parallel()
 	for _, p := range protocols() {
 		for _, streamed := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s streamed %v", p, streamed), func(t *testing.T) {
 				t.Parallel()
-				// Keep-alives and line ends pass.
+				// Comments and line ends are forwarded unchanged.
 				list := append([]string{": keep-alive"}, events(p, answer{thought: "t", text: "Hello.", stop: "stop"})...)
 				want := strings.Join(list, "\n\n") + "\n\n"
 				if !streamed {
@@ -79,8 +79,8 @@ func Test_The_Same_Protocol_Passes_As_It_Is(t *testing.T) {
 	}
 }
 
-// forwarded is a question as a server of the same API gets it: with its own model, without a search that the server would
-// run, and nothing is stored.
+// forwarded is a question as a server of the same API receives it: with the connector's model, without a search that the
+// server would run, and without storage.
 func forwarded(p connector.Protocol, in string) string {
 	for _, row := range [][2]string{
 		{`"model":"asked-model"`, `"model":"real-model"`}, {`,{"type":"web_search_20250305","name":"web_search"}`, ""}, {`,{"type":"web_search"}`, ""},
@@ -93,7 +93,7 @@ func forwarded(p connector.Protocol, in string) string {
 	return in
 }
 
-// checkKey checks that the server got the real key and nothing of the placeholder.
+// checkKey checks that the server received the real key, and no part of the placeholder.
 func checkKey(t *testing.T, r request, p connector.Protocol) {
 	t.Helper()
 	want := map[string]string{"Authorization": "Bearer " + realKey}

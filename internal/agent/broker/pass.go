@@ -76,7 +76,7 @@ func (c *call) whole(ctx context.Context, build builder, g *gauge) *dialect.Faul
 }
 
 func (c *call) headers(u *upstream) {
-	for _, name := range passing(true) {
+	for _, name := range listHeaders(true) {
 		if v := u.Header.Values(name); len(v) > 0 {
 			c.w.Header()[name] = v
 		}
@@ -118,8 +118,8 @@ func (c *call) count(ctx context.Context) *dialect.Fault {
 	})
 }
 
-// completion reports whether a connector names the limit of an answer as OpenAI's own server does.
-func completion(c connector.Connector) bool {
+// hasCompletionTokens reports whether a connector names the limit of an answer as OpenAI's own server does.
+func hasCompletionTokens(c connector.Connector) bool {
 	u, err := url.Parse(c.BaseURL)
 	return err == nil && strings.HasSuffix(u.Hostname(), "openai.com")
 }

@@ -62,7 +62,7 @@ func splitObject(b []byte) []member {
 	var out []member
 	for i := skipSpace(b, 1); b[i] != '}'; {
 		end := skipString(b, i)
-		name := text(b[i:end])
+		name := decodeText(b[i:end])
 		i = skipSpace(b, skipSpace(b, end)+1) // the colon
 		end = skipValue(b, i)
 		out = append(out, member{name, b[i:end], i})
@@ -86,8 +86,8 @@ func splitArray(b []byte) [][]byte {
 	return out
 }
 
-// text decodes a JSON string. Most strings of a request's structure have no escapes.
-func text(raw []byte) string {
+// decodeText decodes a JSON string. Most strings of a request's structure have no escapes.
+func decodeText(raw []byte) string {
 	inner := raw[1 : len(raw)-1]
 	for _, c := range inner {
 		if c == '\\' || c >= 0x80 {

@@ -119,7 +119,7 @@ func (c *call) read() *dialect.Fault {
 		return refused("the request broke off")
 	}
 	var f *dialect.Fault
-	if c.asked, f = parse(body); f != nil {
+	if c.asked, f = parseRequest(body); f != nil {
 		return f
 	}
 	c.entry.Asked, c.entry.Stream = strings.ToValidUTF8(c.asked.model[:min(len(c.asked.model), 200)], ""), c.asked.stream
@@ -174,10 +174,10 @@ func (c *call) ended(ctx context.Context) *dialect.Fault {
 	case errors.Is(cause, errClosed):
 		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "closed", Message: errClosed.Error()}
 	case errors.Is(cause, errIdle):
-		return &dialect.Fault{Status: http.StatusGatewayTimeout, Code: "timeout", Message: "the connector " + c.to.ID + " said nothing for too long"}
+		return &dialect.Fault{Status: http.StatusGatewayTimeout, Code: "timeout", Message: "the connector " + c.to.ID + " sent nothing for too long"}
 	}
 	c.stopped = true
-	return &dialect.Fault{Status: 499, Code: "canceled", Message: "the agent went away"}
+	return &dialect.Fault{Status: 499, Code: "canceled", Message: "the agent disconnected"}
 }
 
 // fail reports a fault in the API's format: as a response, or as an event when the response has begun.

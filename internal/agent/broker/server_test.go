@@ -25,14 +25,14 @@ type keys struct{}
 
 func (keys) Key(_ context.Context, s connector.Secret) (string, error) { return s.Value, nil }
 
-// request is one that the scripted server got.
+// request is a request that the scripted server received.
 type request struct {
 	path   string
 	header http.Header
 	body   []byte
 }
 
-// bed is a broker between a test and a scripted server.
+// bed has a broker between a test and a scripted server.
 type bed struct {
 	broker *broker.Broker
 	url    string
@@ -46,13 +46,13 @@ type bed struct {
 // price is one dollar for each token read or written, so that costs are easy to tell.
 func price() *connector.Price { return &connector.Price{Input: 1e6, Output: 1e6} }
 
-// newBed starts a server that answers as the handler does, and a broker before it.
+// newBed starts a server with the handler, and a broker in front of it.
 func newBed(t *testing.T, p connector.Protocol, answer http.HandlerFunc, change ...func(*broker.Options)) *bed {
 	t.Helper()
 	b := &bed{}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil { // the broker has gone away in the middle of it
+		if err != nil { // the broker has disconnected
 			return
 		}
 		b.mu.Lock()
@@ -99,7 +99,7 @@ func path(api connector.Protocol) string {
 	}[api]
 }
 
-// post sends a request as an agent does, whose answer the caller reads and closes.
+// post sends a request as an agent does. The caller reads and closes the answer.
 func (b *bed) post(ctx context.Context, t *testing.T, path, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+path, strings.NewReader(body))
@@ -114,7 +114,7 @@ func (b *bed) post(ctx context.Context, t *testing.T, path, body string) *http.R
 	return resp
 }
 
-// read is post, with the answer as a text.
+// read sends a request and returns the text of the answer.
 func (b *bed) read(t *testing.T, path, body string) (int, string, http.Header) {
 	t.Helper()
 	resp := b.post(t.Context(), t, path, body)
@@ -129,7 +129,7 @@ func (b *bed) read(t *testing.T, path, body string) (int, string, http.Header) {
 	return resp.StatusCode, string(data), resp.Header
 }
 
-// last is the last request that the server got.
+// last returns the last request that the server received.
 func (b *bed) last(t *testing.T) request {
 	t.Helper()
 	b.mu.Lock()
@@ -140,7 +140,7 @@ func (b *bed) last(t *testing.T) request {
 	return b.got[len(b.got)-1]
 }
 
-// entry is the last one of the log; the broker is closed for it, so that it is there.
+// entry returns the last log record. It closes the broker first, so that the record is complete.
 func (b *bed) entry(t *testing.T) broker.Entry {
 	t.Helper()
 	if err := b.broker.Close(); err != nil {
@@ -154,7 +154,7 @@ func (b *bed) entry(t *testing.T) broker.Entry {
 	return b.entries[len(b.entries)-1]
 }
 
-// stream answers with events, each as it is written.
+// stream writes the events one by one, and sends each at once.
 func stream(events ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -164,7 +164,7 @@ func stream(events ...string) http.HandlerFunc {
 	}
 }
 
-// flush sends what was written.
+// flush sends the bytes that were written.
 func flush(t *testing.T, w http.ResponseWriter) {
 	t.Helper()
 	if err := http.NewResponseController(w).Flush(); err != nil {
@@ -172,11 +172,11 @@ func flush(t *testing.T, w http.ResponseWriter) {
 	}
 }
 
-// answer is what a scripted model says.
+// answer is an answer of a scripted model.
 type answer struct {
 	thought, text string
 	calls         []toolCall
-	stop          string // in the words of Chat
+	stop          string // as in Chat
 }
 
 type toolCall struct{ id, name, arguments string }
@@ -184,16 +184,16 @@ type toolCall struct{ id, name, arguments string }
 func quoted(s string) string {
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // strings can always be written
+		panic(err) // strings always marshal
 	}
 	return string(data)
 }
 
-// halves of a text, so that it comes in more than one delta.
+// halves splits a text, so that it arrives in more than one delta.
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
 
-// events are those of an answer as a server of that protocol sends them. It has read 100 tokens, 40 of them from a cache,
-// and written 20.
+// events returns the events of an answer as a server of that protocol sends them. The server read 100 tokens, 40 of them
+// from a cache, and wrote 20.
 func events(p connector.Protocol, a answer) []string {
 	switch p {
 	case connector.Anthropic:
@@ -298,7 +298,7 @@ func responsesEvents(a answer) []string {
 		`{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}}`, status, status, status, details))
 }
 
-// whole is an answer of that protocol that is not a stream.
+// whole returns the answer in that protocol without a stream.
 func whole(p connector.Protocol, text string) string {
 	switch p {
 	case connector.Anthropic:

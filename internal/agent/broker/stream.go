@@ -36,9 +36,9 @@ func (c *call) translate(ctx context.Context) *dialect.Fault {
 		return f
 	}
 	build := func(longest int64) ([]byte, *dialect.Fault) {
-		return to.Write(r, dialect.Target{Model: c.to.Model, MaxTokens: longest, Completion: completion(c.to)}), nil
+		return to.Write(r, dialect.Target{Model: c.to.Model, MaxTokens: longest, Completion: hasCompletionTokens(c.to)}), nil
 	}
-	head := dialect.Head{ID: identity(), Model: c.asked.model, Created: c.entry.Time.Unix(), Tools: r.Tools, Usage: r.StreamUsage}
+	head := dialect.Head{ID: newAnswerID(), Model: c.asked.model, Created: c.entry.Time.Unix(), Tools: r.Tools, Usage: r.StreamUsage}
 	var s sink
 	if c.asked.stream {
 		s = &translated{call: c, encoder: from.Encoder(head)}
@@ -128,7 +128,7 @@ func (c *call) metered(ctx context.Context, build builder, g *gauge, answered fu
 func (c *call) stream(ctx context.Context, build builder, g *gauge, s sink) *dialect.Fault {
 	return c.metered(ctx, build, g, func(u *upstream, m *meter) *dialect.Fault {
 		if !isStream(u.Response) {
-			return c.badAnswer(fmt.Errorf("the server of connector %s answered with no stream of events", c.to.ID))
+			return c.badAnswer(fmt.Errorf("the server of connector %s did not answer with a stream of events", c.to.ID))
 		}
 		f := c.events(ctx, u, g, m, s)
 		if f != nil {
@@ -167,7 +167,7 @@ func (c *call) events(ctx context.Context, u *upstream, g *gauge, m *meter, s si
 	}
 }
 
-// over handles the end of a stream. A stream that ends before its answer is complete is broken.
+// ceilingFault handles the end of a stream. A stream that ends before its answer is complete is broken.
 func (c *call) over(ctx context.Context, err error, complete bool, s sink) *dialect.Fault {
 	switch {
 	case complete: // agents need not wait for the connection to close
@@ -188,7 +188,7 @@ func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
 	if !ok || f.Status != 0 {
 		return c.badAnswer(err)
 	}
-	out := &dialect.Fault{Status: http.StatusBadGateway, Message: clip(f.Message), Code: "upstream_error"}
+	out := &dialect.Fault{Status: http.StatusBadGateway, Message: clipText(f.Message), Code: "upstream_error"}
 	switch f.Type {
 	case "overloaded_error":
 		out.Status = http.StatusServiceUnavailable
@@ -205,7 +205,7 @@ func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
 		s.take(nil, e, false)
 		c.stopped = true
 	case c.api != connector.Anthropic && c.to.Protocol != connector.Anthropic && f.Code != "":
-		out.Code = clip(f.Code)
+		out.Code = clipText(f.Code)
 	}
 	return out
 }
@@ -295,8 +295,8 @@ func (n named) take(deltas []dialect.Delta, e sse.Event, ready bool) {
 	n.sink.take(deltas, e, ready)
 }
 
-// identity returns a random ID for an answer.
-func identity() string {
+// newAnswerID returns a random ID for an answer.
+func newAnswerID() string {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])

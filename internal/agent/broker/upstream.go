@@ -45,9 +45,9 @@ func (u *upstream) drain() {
 	_, _ = io.CopyN(io.Discard, u.Body, maxError)
 }
 
-// address returns the URL for a connector's requests. The Messages API's path begins with its version, and users write
+// buildURL returns the URL for a connector's requests. The Messages API's path begins with its version, and users write
 // addresses with and without it.
-func address(c connector.Connector, count bool) string {
+func buildURL(c connector.Connector, count bool) string {
 	base := strings.TrimRight(c.BaseURL, "/")
 	switch c.Protocol {
 	case connector.OpenAI:
@@ -63,8 +63,8 @@ func address(c connector.Connector, count bool) string {
 	return base
 }
 
-// passing lists the headers to forward to the server or, with back, to the agent.
-func passing(back bool) []string {
+// listHeaders lists the headers to forward to the server or, with back, to the agent.
+func listHeaders(back bool) []string {
 	if back {
 		return []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry", "Request-Id", "X-Request-Id"}
 	}
@@ -76,9 +76,9 @@ func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(
 	key, err := c.options.Keys.Key(ctx, c.to.Secret)
 	if err != nil {
 		c.entry.Err = err
-		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_key", Message: "the key of the connector " + c.to.ID + " cannot be had; who runs this agent must look"}
+		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_key", Message: "the key of the connector " + c.to.ID + " cannot be read; its operator must check the place of the key"}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address(c.to, count), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, buildURL(c.to, count), bytes.NewReader(body))
 	if err != nil {
 		c.entry.Err = err
 		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "bad_address", Message: "the connector " + c.to.ID + " has a bad address"}
@@ -92,7 +92,7 @@ func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(
 		if ctx.Err() != nil {
 			return c.ended(ctx)
 		}
-		c.entry.Err = hidden(err, key)
+		c.entry.Err = hideKey(err, key)
 		return &dialect.Fault{Status: http.StatusBadGateway, Code: "unreachable", Message: "the connector " + c.to.ID + " cannot be reached"}
 	}
 	defer resp.Body.Close()
@@ -102,7 +102,7 @@ func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(
 // head sets the headers of a request.
 func (c *call) head(req *http.Request, key string) {
 	if c.to.Protocol == c.api {
-		for _, name := range passing(false) {
+		for _, name := range listHeaders(false) {
 			if v := c.r.Header.Values(name); len(v) > 0 {
 				req.Header[name] = v
 			}
@@ -149,8 +149,8 @@ func (c *call) betas(lines []string) []string {
 	return passed
 }
 
-// hidden returns the error with the key removed.
-func hidden(err error, key string) error {
+// hideKey returns the error with the key removed.
+func hideKey(err error, key string) error {
 	if key == "" || !strings.Contains(err.Error(), key) {
 		return err
 	}
@@ -172,13 +172,13 @@ func (c *call) refusal(u *upstream) *dialect.Fault {
 		c.entry.Err = fmt.Errorf("the server of connector %s answered 401: its key is wrong or missing", c.to.ID)
 		return &dialect.Fault{
 			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "connector_unauthorized",
-			Message: "the server of connector " + c.to.ID + " does not accept its key (401); who runs this agent must set another",
+			Message: "the server of connector " + c.to.ID + " does not accept its key (401); the operator must set another key",
 		}
 	case u.StatusCode < 400:
 		c.entry.Err = fmt.Errorf("the server of connector %s answered %d", c.to.ID, u.StatusCode)
 		return &dialect.Fault{Status: http.StatusBadGateway, Code: code, Message: fmt.Sprintf("the server of connector %s answered %d", c.to.ID, u.StatusCode)}
 	}
-	f := &dialect.Fault{Status: u.StatusCode, Code: code, Message: message(raw, u.StatusCode)}
+	f := &dialect.Fault{Status: u.StatusCode, Code: code, Message: parseErrorMessage(raw, u.StatusCode)}
 	if c.api == connector.Anthropic && u.StatusCode == http.StatusBadRequest && bytes.Contains(raw, []byte("context_length_exceeded")) {
 		f.Message = "prompt is too long: " + f.Message // Claude Code recognises this text and shortens its history
 	}
@@ -193,8 +193,8 @@ func (c *call) refusal(u *upstream) *dialect.Fault {
 	return f
 }
 
-// message returns the text of a server's error.
-func message(raw []byte, status int) string {
+// parseErrorMessage returns the text of a server's error.
+func parseErrorMessage(raw []byte, status int) string {
 	var in struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
@@ -206,17 +206,17 @@ func message(raw []byte, status int) string {
 		var s string
 		switch {
 		case json.Unmarshal(in.Error, &inner) == nil && inner.Message != "":
-			return clip(inner.Message)
+			return clipText(inner.Message)
 		case json.Unmarshal(in.Error, &s) == nil && s != "":
-			return clip(s)
+			return clipText(s)
 		case in.Message != "":
-			return clip(in.Message)
+			return clipText(in.Message)
 		}
 	}
 	return fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), 4<<10)], "")
 }
 

@@ -13,20 +13,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Agent runs Claude Code over its streams: prompts, permissions and MCP go through stdin and stdout, so that nothing of
-// them is an argument, a file or a socket. The zero value is ready.
+// Agent runs Claude Code over its streams: prompts, permissions and MCP messages go through stdin and stdout, and not
+// through arguments, files or sockets. The zero value is ready.
 type Agent struct{}
 
 // Name implements [executor.Executor].
 func (Agent) Name() string { return "claude" }
 
-// The permission modes, and whether the host grants the agent's requests in them. The sandbox isolates the agent in every
-// mode, and no person answers requests.
+// The permission modes, and whether the host grants the agent's requests in each. The sandbox isolates the agent in every
+// mode, and no user answers requests.
 var permissionModes = map[string]bool{
 	"acceptEdits": true, "auto": true, "bypassPermissions": true, "default": false, "dontAsk": false, "plan": false,
 }
 
-// known are the arguments of an assistant's sandbox block.
+// known are the arguments for Claude Code in an assistant's sandbox block.
 var known = executor.Arguments{
 	"max_turns":        {Kind: executor.Count},
 	"max_budget_usd":   {Kind: executor.Amount},
@@ -37,7 +37,7 @@ var known = executor.Arguments{
 	"tools":            {Kind: executor.Words},
 }
 
-// Arguments are those of the sandbox block that Claude Code understands.
+// Arguments implements [executor.Executor].
 func (Agent) Arguments() executor.Arguments { return known }
 
 // CanUseSockets implements [executor.Executor].
@@ -54,7 +54,7 @@ func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task
 	for _, s := range task.Servers {
 		talk.servers[s.Name] = s
 	}
-	input, err := begin(task)
+	input, err := encodeBegin(task)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task
 	}, emit)
 }
 
-// arguments is the command line. --verbose is demanded by stream-json; the prompts are not here, because an argument has
-// at most 128 KiB and every process inside sees it.
+// arguments returns the command line. The format stream-json requires --verbose. The prompts are not arguments: an
+// argument has at most 128 KiB, and every process in the sandbox can read it.
 func arguments(task executor.Task, set executor.Values, mode string) []string {
 	args := task.Program
 	if len(args) == 0 {
@@ -100,14 +100,14 @@ func arguments(task executor.Task, set executor.Values, mode string) []string {
 	if set.Has("tools") { // none of the built-in ones, or these
 		args = append(args, "--tools", strings.Join(set.Words("tools"), ","))
 	}
-	one("--mcp-config", servers(task.Servers))
+	one("--mcp-config", encodeServers(task.Servers))
 	allowed := set.Words("allowed_tools")
 	for _, s := range task.Servers {
 		for _, tool := range s.Tools {
 			allowed = append(allowed, "mcp__"+s.Name+"__"+tool)
 		}
 	}
-	// Each takes all words up to the next flag, so they are last.
+	// Each of these flags takes all words up to the next flag, so they are last.
 	if len(allowed) > 0 {
 		args = append(append(args, "--allowedTools"), allowed...)
 	}
@@ -117,8 +117,8 @@ func arguments(task executor.Task, set executor.Values, mode string) []string {
 	return args
 }
 
-// servers is the configuration of servers that are talked to over the agent's own streams.
-func servers(all []executor.Server) string {
+// encodeServers returns the configuration of MCP servers that communicate over the agent's own streams.
+func encodeServers(all []executor.Server) string {
 	if len(all) == 0 {
 		return ""
 	}
@@ -130,15 +130,15 @@ func servers(all []executor.Server) string {
 	for _, s := range all {
 		named[s.Name] = server{"sdk", s.Name}
 	}
-	data, _ := json.Marshal(map[string]any{"mcpServers": named}) // strings
+	data, _ := json.Marshal(map[string]any{"mcpServers": named}) // strings always marshal
 	return string(data)
 }
 
-// environment returns the variables that connect the agent to its model, and that stop its other requests.
+// environment returns the variables that connect the agent to its model, and that disable its other requests.
 func environment(task executor.Task) []string {
 	env := []string{
 		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"IS_SANDBOX=1", // without it Claude Code refuses to work for root
+		"IS_SANDBOX=1", // without it Claude Code refuses to run as root
 		"CLAUDE_CODE_MAX_RETRIES=4",
 	}
 	set := func(name, value string) {
@@ -160,8 +160,8 @@ func environment(task executor.Task) []string {
 	return env
 }
 
-// begin returns the first lines: the initialization and the prompt.
-func begin(task executor.Task) ([][]byte, error) {
+// encodeBegin returns the first lines of input: the initialization and the prompt.
+func encodeBegin(task executor.Task) ([][]byte, error) {
 	type request struct {
 		Subtype string   `json:"subtype"`
 		Hooks   struct{} `json:"hooks"`
@@ -177,7 +177,7 @@ func begin(task executor.Task) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := content(task)
+	content, err := buildContent(task)
 	if err != nil {
 		return nil, err
 	}

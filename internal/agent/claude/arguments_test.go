@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 )
 
-// maxWord is what Linux takes for one argument (MAX_ARG_STRLEN).
+// maxWord is the limit of Linux for one argument (MAX_ARG_STRLEN).
 const maxWord = 128 << 10
 
 func commandLine(t *testing.T, task executor.Task) []string {
@@ -22,7 +22,7 @@ func commandLine(t *testing.T, task executor.Task) []string {
 	return arguments(task, set, set.Choice("permission_mode", "bypassPermissions"))
 }
 
-// Y1: Claude Code ends at once when it is to print a stream of JSON and is not told to be verbose.
+// Y1: without --verbose, Claude Code exits at once when its output format is stream-json.
 func Test_The_Command_Line_Requests_Stream_JSON(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]executor.Task{
@@ -47,7 +47,7 @@ func Test_The_Command_Line_Requests_Stream_JSON(t *testing.T) {
 	}
 }
 
-// Y4: a prompt or a history of any length is no argument, which has at most 128 KiB.
+// Y4: prompts and histories of any length are not arguments, which have at most 128 KiB.
 func Test_The_Command_Line_Is_As_Long_For_Any_Prompt(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("CANARY ", 1<<20)
@@ -60,7 +60,7 @@ func Test_The_Command_Line_Is_As_Long_For_Any_Prompt(t *testing.T) {
 			t.Errorf("an argument of %d bytes: %.80q", len(word), word)
 		}
 	}
-	lines, err := begin(task)
+	lines, err := encodeBegin(task)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// piece is a part of what the user says, as the Messages API has it.
+// piece is a part of the user's message in the form of the Messages API.
 type piece struct {
 	Type   string  `json:"type"`
 	Text   string  `json:"text,omitempty"`
@@ -22,9 +22,9 @@ type source struct {
 	Data      []byte `json:"data"`
 }
 
-// content returns the prompt, preceded by the earlier messages if the agent does not know them: a user's line of its own would be
-// answered, too.
-func content(task executor.Task) ([]piece, error) {
+// buildContent returns the prompt, preceded by the earlier messages if the agent does not have them. They are one message,
+// because the agent would answer a separate one.
+func buildContent(task executor.Task) ([]piece, error) {
 	var out []piece
 	if task.Resume == "" {
 		if text := executor.Before(task.History); text != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// control reads a control message of either side.
+// control reads a control message of either direction.
 func (d *Decoder) control(l *line, fromHost bool) []event.Event {
 	c := &event.Control{FromHost: fromHost, ID: l.RequestID, Subtype: "cancel", Body: l.Request}
 	events := []event.Event{{Kind: event.ControlSent, Control: c}}
@@ -19,7 +19,7 @@ func (d *Decoder) control(l *line, fromHost bool) []event.Event {
 			ID      string          `json:"tool_use_id"`
 			Input   json.RawMessage `json:"input"`
 		}
-		_, _ = jsonl.Decode(l.Request, &r) // Body has the rest
+		_, _ = jsonl.Decode(l.Request, &r) // Body has the other fields
 		c.Subtype = r.Subtype
 		if r.Subtype == "can_use_tool" && !fromHost {
 			d.ask(l.RequestID, event.Denial{Tool: r.Tool, ToolID: r.ID, Input: r.Input})
@@ -39,10 +39,10 @@ func (d *Decoder) control(l *line, fromHost bool) []event.Event {
 	return events
 }
 
-// ask remembers what the host is asked for until it answers.
+// ask remembers a request to the host until the host answers.
 func (d *Decoder) ask(id string, n event.Denial) {
 	if len(id)+len(n.Tool)+len(n.ToolID) > jsonl.Small {
-		return // no request is like that
+		return // no real request has such an ID
 	}
 	if len(n.Input) > maxInput {
 		n.Input = nil
@@ -53,7 +53,7 @@ func (d *Decoder) ask(id string, n event.Denial) {
 	d.asked[id] = n
 }
 
-// answer tells a denial that the host has given.
+// answer returns the denial of a use that the host denied.
 func (d *Decoder) answer(id string, response json.RawMessage) []event.Event {
 	n, ok := d.asked[id]
 	delete(d.asked, id)
@@ -68,7 +68,7 @@ func (d *Decoder) answer(id string, response json.RawMessage) []event.Event {
 	return []event.Event{{Kind: event.PermissionDenied, Denial: &n}}
 }
 
-// fromHost reads what the host said, in a recording of both sides.
+// fromHost reads a message of the host, in a recording of both directions.
 func (d *Decoder) fromHost(data []byte) []event.Event {
 	var l line
 	if _, err := jsonl.Decode(data, &l); err != nil {

@@ -1,5 +1,5 @@
-// Package claude is the coding agent Claude Code: what it prints with
-// `--print --verbose --output-format stream-json`, as events. Measured with version 2.1.197.
+// Package claude decodes the output of the coding agent Claude Code with `--print --verbose
+// --output-format stream-json` into events, and runs the agent. Measured with version 2.1.197.
 package claude
 
 import (
@@ -10,30 +10,30 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// The bounds of what one line may hold.
+// The bounds on the content of one line, and on stored state.
 const (
 	maxBlocks  = 4096 // blocks of a message, denials, tools
 	maxModels  = 64
-	maxInput   = 64 << 10 // bytes, of a tool that the host is asked for
-	maxThreads = 1024     // subagents whose streams are kept apart
+	maxInput   = 64 << 10 // bytes, of a tool use that needs permission
+	maxThreads = 1024     // subagents whose streams are decoded separately
 )
 
-// Decoder makes events of Claude Code's lines. The zero value is ready. It reads partial messages
-// and control messages when they are there, and recordings of both directions, in which each line is
-// {"dir": "<" or ">", "msg": LINE}; ">" is what the host said.
+// Decoder decodes Claude Code's lines. The zero value is ready. It also decodes partial messages,
+// control messages, and recordings of both directions, in which each line is {"dir": "<" or ">",
+// "msg": LINE}; ">" marks a message of the host.
 type Decoder struct {
 	uses    event.Uses
-	threads map[string]*thread      // by the tool use that a subagent belongs to; "": the agent
-	asked   map[string]event.Denial // permissions that the host was asked for, by request
+	threads map[string]*thread      // by the tool use that started the subagent; "": the agent
+	asked   map[string]event.Denial // permission requests to the host, by ID
 }
 
 // thread is the state of the stream of one agent.
 type thread struct {
 	message        string // the ID of the last message
-	text, thinking bool   // deltas have been told since the last block
+	text, thinking bool   // deltas were emitted since the last block
 }
 
-// line has the fields of all lines, and those of some.
+// line has the fields of all types of lines.
 type line struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
@@ -50,7 +50,7 @@ type line struct {
 	Stderr    string          `json:"stderr"`
 }
 
-// CanDecode reports whether a line is one that Claude Code prints and the others do not.
+// CanDecode reports whether a line is one that Claude Code prints and the other agents do not.
 func CanDecode(data []byte) bool {
 	var l struct {
 		line
@@ -116,11 +116,11 @@ func (d *Decoder) decode(l *line, data []byte, malformed bool) []event.Event {
 	return []event.Event{event.NewNotice(event.NoticeUnknown, l.Type, "")}
 }
 
-// of is the thread that a line belongs to.
+// of returns the thread of a line.
 func (d *Decoder) of(parent string) *thread {
 	t := d.threads[parent]
 	if len(parent) > jsonl.Small {
-		return &thread{} // no ID is that long
+		return &thread{} // no real ID is that long
 	}
 	if t == nil {
 		if d.threads == nil || len(d.threads) >= maxThreads {
@@ -151,11 +151,11 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// synthetic is the model of messages that Claude Code writes itself, about errors.
+// synthetic is the model of messages that Claude Code itself writes, about errors.
 const synthetic = "<synthetic>"
 
-// assistant reads one block of a message; several lines share its ID. Their stop_reason is always
-// null, and their usage is the one with which the message began, repeated.
+// assistant reads a line with one block of a message; the lines of a message share its ID. Their
+// stop_reason is always null, and their usage is the one with which the message began, repeated.
 func (d *Decoder) assistant(l *line, data []byte) []event.Event {
 	var m message
 	if _, err := jsonl.Decode(l.Message, &m); err != nil {
@@ -167,7 +167,7 @@ func (d *Decoder) assistant(l *line, data []byte) []event.Event {
 		events = append(events, usageOf(l.Parent, m.ID, m.Usage))
 	}
 	t.message = jsonl.Clip(m.ID, jsonl.Small)
-	for _, b := range blocks(m.Content) {
+	for _, b := range decodeBlocks(m.Content) {
 		e := event.Event{Parent: l.Parent, Message: m.ID}
 		switch b.Type {
 		case "text":
@@ -180,7 +180,7 @@ func (d *Decoder) assistant(l *line, data []byte) []event.Event {
 			e.Kind, e.Text, e.Streamed = event.Thinking, b.Thinking, t.thinking
 			t.thinking = false
 		case "tool_use", "server_tool_use", "mcp_tool_use":
-			e = d.uses.Start(l.Parent, m.ID, event.Tool{ID: b.ID, Name: b.Name, Input: b.Input, Files: writes(b.Name, b.Input)})
+			e = d.uses.Start(l.Parent, m.ID, event.Tool{ID: b.ID, Name: b.Name, Input: b.Input, Files: writtenFiles(b.Name, b.Input)})
 		default:
 			e = event.NewNotice(event.NoticeUnknown, b.Type, "")
 		}
@@ -189,18 +189,18 @@ func (d *Decoder) assistant(l *line, data []byte) []event.Event {
 	return events
 }
 
-// blocks are those of a content, which may be a plain string.
-func blocks(content json.RawMessage) []block {
+// decodeBlocks returns the blocks of a content, which may also be a plain string.
+func decodeBlocks(content json.RawMessage) []block {
 	if s := jsonl.Text(content); s != "" {
 		return []block{{Type: "text", Text: s}}
 	}
 	return jsonl.Elements[block](content, maxBlocks)
 }
 
-// writers are Claude Code's own tools that write one file, and where its name stands.
+// writers are Claude Code's own tools that write one file, with the input that names it.
 var writers = map[string]string{"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 
-func writes(tool string, input json.RawMessage) []string {
+func writtenFiles(tool string, input json.RawMessage) []string {
 	field, ok := writers[tool]
 	if !ok {
 		return nil
@@ -212,18 +212,18 @@ func writes(tool string, input json.RawMessage) []string {
 	return nil
 }
 
-// user reads the results of tools. Text in the user's place is what the host said, or what Claude
-// Code says in its stead.
+// user reads the results of tools. Other text with the user's role comes from the host, or from
+// Claude Code in its place.
 func (d *Decoder) user(l *line) []event.Event {
 	var m message
 	if _, err := jsonl.Decode(l.Message, &m); err != nil {
 		return []event.Event{event.NewNotice(event.NoticeMalformed, l.Type, "")}
 	}
 	var events []event.Event
-	for _, b := range blocks(m.Content) {
+	for _, b := range decodeBlocks(m.Content) {
 		switch b.Type {
 		case "tool_result":
-			events = append(events, d.uses.Finish(l.Parent, event.Tool{ID: b.ToolUseID, Output: output(b.Content), Failed: b.IsError}))
+			events = append(events, d.uses.Finish(l.Parent, event.Tool{ID: b.ToolUseID, Output: decodeOutput(b.Content), Failed: b.IsError}))
 		case "text":
 			e := event.NewNotice(event.NoticeUser, "", b.Text)
 			e.Parent = l.Parent
@@ -233,10 +233,10 @@ func (d *Decoder) user(l *line) []event.Event {
 	return events
 }
 
-// output is the text of a tool's result, which is a string or an array of blocks.
-func output(content json.RawMessage) string {
+// decodeOutput returns the text of a tool's result, which is a string or an array of blocks.
+func decodeOutput(content json.RawMessage) string {
 	var out []byte
-	for i, b := range blocks(content) {
+	for i, b := range decodeBlocks(content) {
 		if i > 0 {
 			out = append(out, '\n')
 		}

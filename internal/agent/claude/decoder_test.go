@@ -26,7 +26,7 @@ func count(events []event.Event, kind event.Kind) (n int) {
 	return n
 }
 
-// The numbers were read in the recordings by eye.
+// The numbers were read from the recordings by hand.
 func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
 	t.Parallel()
 	const opus, done = "claude-opus-4-8[1m]", "Done: wrote out.txt"
@@ -61,7 +61,7 @@ func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
 			r.Usage = event.Usage{Input: 100, CacheWrite: 20, CacheRead: 30, Output: 25}
 			r.Models[0].Usage = r.Usage
 		}),
-		// The result's own usage (700 in) lacks the last message, which cost and modelUsage have.
+		// The result's own usage (700 in) lacks the last message; cost and modelUsage include it.
 		"error_max_budget": run(opus, 0.010120000000000002, "0adb029a-f70a-4b8e-b429-f1c4d586b05d", 883, func(r *event.Response) {
 			r.Outcome, r.Error, r.Content = event.MaxBudget, "Reached maximum budget ($0.01)", ""
 			r.Usage = event.Usage{Input: 800, CacheWrite: 160, CacheRead: 240, Output: 200}
@@ -117,7 +117,7 @@ func Test_Every_Line_Of_A_Recording_Is_Recognized(t *testing.T) {
 	}
 }
 
-func Test_A_Session_Tells_Its_Model_Tools_And_Servers(t *testing.T) {
+func Test_A_Session_Reports_Its_Model_Tools_And_Servers(t *testing.T) {
 	t.Parallel()
 	s := recorded(t, "mcp_stdio.jsonl")[0].Session
 	if s == nil || s.Model != "claude-opus-4-8[1m]" || s.Version != "2.1.197" || s.Dir != "/workspace/w10" || s.Permission != "default" {

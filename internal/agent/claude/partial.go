@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// usage as the Messages API has it.
+// usage is a usage in the form of the Messages API.
 type usage struct {
 	Input      float64 `json:"input_tokens"`
 	Output     float64 `json:"output_tokens"`
@@ -24,13 +24,13 @@ func (u usage) event() event.Usage {
 
 func usageOf(parent, id string, raw json.RawMessage) event.Event {
 	var u usage
-	_, _ = jsonl.Decode(raw, &u) // what is none counts nothing
+	_, _ = jsonl.Decode(raw, &u) // an invalid value counts as zero
 	counts := u.event()
 	return event.Event{Kind: event.UsageReported, Parent: parent, Message: id, Usage: &counts}
 }
 
-// partial reads an event of the Messages API. The complete block comes in a line of its own, before
-// the end of the block here.
+// partial reads an event of the Messages API. The complete block arrives in a line of its own,
+// before the end of the block in these events.
 func (d *Decoder) partial(l *line) []event.Event {
 	var p struct {
 		Type    string  `json:"type"`

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// system reads what Claude Code says about itself; there are many subtypes.
+// system reads a line about Claude Code itself; it has many subtypes.
 func (d *Decoder) system(l *line, data []byte) []event.Event {
 	switch l.Subtype {
 	case "init":
@@ -108,8 +108,8 @@ type result struct {
 	Terminal string          `json:"terminal_reason"`
 }
 
-// result ends a turn. Denials are events before it. A result with values of a wrong type is no
-// success: what it says cannot be relied on.
+// result ends a turn, after events for the denials. A result with a value of a wrong type is not a
+// success, because its other values are not reliable.
 func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 	var r result
 	wrong, err := jsonl.Decode(data, &r)
@@ -140,7 +140,7 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 		out.Errors = []string{*r.Result}
 	}
 	var aside []event.Event
-	out.Errors, aside = readable(out.Outcome, out.Errors)
+	out.Errors, aside = splitErrors(out.Outcome, out.Errors)
 	events = append(events, aside...)
 	names, models := jsonl.Members[modelUsage](r.Models, maxModels)
 	for i, m := range models {
@@ -155,8 +155,9 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 // diagnostic begins Claude Code's internal messages, which are for its developers.
 const diagnostic = "[ede_diagnostic]"
 
-// readable returns the errors of a result without internal messages, which become notices.
-func readable(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
+// splitErrors splits the errors of a result into messages for users and internal messages, which become
+// notices.
+func splitErrors(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
 	const most = 16
 	for _, text := range errors {
 		switch {
@@ -175,8 +176,8 @@ func readable(of event.Outcome, errors []string) (plain []string, aside []event.
 	return plain, aside
 }
 
-// outcome is success only when both the subtype and is_error say so: a refused request to the API is
-// a "success" with is_error.
+// outcome returns success only if both the subtype and is_error report it: a result with a refused
+// API request has the subtype "success" and is_error.
 func (r *result) outcome() event.Outcome {
 	switch {
 	case r.Subtype == "success" && !r.IsError:

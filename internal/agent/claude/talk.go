@@ -10,10 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 )
 
-// talk answers what Claude Code asks its host.
+// talk answers the requests of Claude Code to its host.
 type talk struct {
 	servers map[string]executor.Server
-	allow   bool   // what it asks permission for
+	allow   bool   // the host grants its permission requests
 	mode    string // its permission mode
 
 	mu    sync.Mutex
@@ -39,7 +39,8 @@ func (t *talk) control(ctx context.Context, s *executor.Session, c *event.Contro
 	}
 }
 
-// permit decides on a tool. Rewritten input is demanded where it is allowed: it stays as it is.
+// permit decides on the use of a tool. The protocol requires the input in an approval; it stays
+// unchanged.
 func (t *talk) permit(body json.RawMessage) any {
 	type decision struct {
 		Behavior string          `json:"behavior"`
@@ -64,7 +65,7 @@ func (t *talk) permit(body json.RawMessage) any {
 	return decision{Behavior: "allow", Input: r.Input}
 }
 
-// serve hands a message to one of the servers, and its answer back.
+// serve passes a message to one of the servers, and returns its answer.
 func (t *talk) serve(ctx context.Context, s *executor.Session, c *event.Control) {
 	var r struct {
 		Server  string          `json:"server_name"`
@@ -99,7 +100,7 @@ func (t *talk) serve(ctx context.Context, s *executor.Session, c *event.Control)
 			refuse(s, c.ID, err.Error())
 			return
 		}
-		if reply == nil { // a notification, which the CLI wants answered all the same
+		if reply == nil { // a notification; the CLI requires an answer to it too
 			reply = json.RawMessage(`{"jsonrpc":"2.0","id":0,"result":{}}`)
 		}
 		answer(s, c.ID, map[string]json.RawMessage{"mcp_response": reply})
@@ -123,7 +124,7 @@ func answer(s *executor.Session, id string, body any) {
 	var r response
 	r.Type, r.Response.Subtype, r.Response.ID, r.Response.Response = "control_response", "success", id, body
 	line, err := json.Marshal(r)
-	if err != nil { // a server's answer that is not JSON
+	if err != nil { // the server's answer is not JSON
 		refuse(s, id, "the answer is malformed")
 		return
 	}
@@ -133,6 +134,6 @@ func answer(s *executor.Session, id string, body any) {
 func refuse(s *executor.Session, id, why string) {
 	var r response
 	r.Type, r.Response.Subtype, r.Response.ID, r.Response.Error = "control_response", "error", id, why
-	line, _ := json.Marshal(r) // strings
+	line, _ := json.Marshal(r) // strings always marshal
 	s.Send(line)
 }

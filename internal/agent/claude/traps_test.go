@@ -22,7 +22,8 @@ func said(id, text string) string {
 		`"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}},"parent_tool_use_id":null}`
 }
 
-// Y2: success is a subtype without is_error, and what has no result has its errors.
+// Y2: a success has the subtype success and not is_error; a failed result has its
+// errors.
 func Test_Results_Have_Their_Outcome(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -79,7 +80,7 @@ func Test_Trap_Y2_An_Error_Is_Not_Success_Though_Its_Subtype_Says_So(t *testing.
 	}
 }
 
-// Y3: a line has no length that a buffer sets.
+// Y3: no buffer size limits the length of a line.
 func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3<<20)
@@ -89,7 +90,7 @@ func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 	}
 }
 
-// Y6: tokens of the cache are counted.
+// Y6: tokens of the cache count.
 func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}`))
@@ -98,7 +99,7 @@ func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 	}
 }
 
-// Y21: text is told, whether or not there is a stop_reason.
+// Y21: text counts with or without a stop_reason.
 func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 	t.Parallel()
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "hello")))
@@ -107,7 +108,7 @@ func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 	}
 }
 
-// Y23: what is no event is kept and ends nothing.
+// Y23: a line that is not an event becomes a notice, and does not end the run.
 func Test_Trap_Y23_Stderr_Lines_In_The_Stream_Are_Reported_And_Skipped(t *testing.T) {
 	t.Parallel()
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines("warning: \x1b[31mold", start, "null", "[]", `{"type":`, "\xff\xfe", said("m1", "hi"), ended))
@@ -182,7 +183,7 @@ func Test_Turns_Of_One_Process_Add_Up_And_Their_Cost_Already_Does(t *testing.T) 
 	}
 }
 
-func Test_Files_Are_Those_That_Tools_Wrote_And_Not_Those_That_Failed(t *testing.T) {
+func Test_Files_Are_Those_Of_Successful_Writing_Tools(t *testing.T) {
 	t.Parallel()
 	use := func(id, name, field, path string) string {
 		return `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"` + id + `","name":"` + name + `","input":{"` + field + `":"` + path + `"}}]}}`
@@ -210,7 +211,7 @@ func Test_A_Denial_By_The_Host_Counts_Once(t *testing.T) {
 	}
 }
 
-func Test_Host_Messages_Are_Never_Taken_For_The_Agents(t *testing.T) {
+func Test_Messages_Of_The_Host_Are_Not_Attributed_To_The_Agent(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &claude.Decoder{}, lines(`{"dir":">","msg":`+ended+`}`, `{"dir":"<","msg":{"dir":"<","msg":`+ended+`}}`))
 	if r.OK() {

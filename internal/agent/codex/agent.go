@@ -14,14 +14,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Agent runs Codex. Its prompt goes through stdin, all else into the configuration file of its home, which is written anew
-// for each run: every process inside sees arguments, and have at most 128 KiB. The zero value is ready.
+// Agent runs Codex. Its prompt goes through stdin, and its settings into the configuration file in its home, which Run
+// writes anew: every process in the sandbox can read arguments, and an argument has at most 128 KiB. The zero value is
+// ready.
 type Agent struct{}
 
 // Name implements [executor.Executor].
 func (Agent) Name() string { return "codex" }
 
-// known are the arguments of an assistant's sandbox block.
+// known are the arguments for Codex in an assistant's sandbox block.
 var known = executor.Arguments{
 	"effort":    {Kind: executor.Choice, Choices: []string{"minimal", "low", "medium", "high", "xhigh"}},
 	"summary":   {Kind: executor.Choice, Choices: []string{"auto", "concise", "detailed", "none"}},
@@ -34,7 +35,7 @@ func (Agent) Arguments() executor.Arguments { return known }
 // CanUseSockets implements [executor.Executor].
 func (Agent) CanUseSockets() bool { return false }
 
-// Run implements [executor.Executor]. The task has to name a home.
+// Run implements [executor.Executor]. The task must name a home.
 func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
 	set, err := known.Read(task.Arguments)
 	if err != nil {
@@ -72,10 +73,10 @@ func arguments(task executor.Task) []string {
 	if task.Resume != "" {
 		args = append(args, "resume")
 	}
-	// It runs in our sandbox. Its own sandbox, nested in it, would fail without a message.
+	// Codex runs in our sandbox. Its own sandbox, nested in ours, would fail without a message.
 	args = append(args, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
 	for _, p := range task.Pictures {
-		if !strings.Contains(p.Path, ",") { // which would separate two paths
+		if !strings.Contains(p.Path, ",") { // a comma would separate two paths
 			args = append(args, "--image="+p.Path)
 		}
 	}
@@ -85,14 +86,14 @@ func arguments(task executor.Task) []string {
 	return append(args, "-")
 }
 
-// keyName is the variable of the placeholder.
+// keyName is the variable with the placeholder.
 const keyName = "AGENT_SANDBOX_MODEL_TOKEN"
 
 func environment(task executor.Task) []string {
 	return []string{"CODEX_HOME=" + task.Home, keyName + "=" + task.Model.Token}
 }
 
-// config is the configuration file.
+// config returns the configuration file.
 func config(task executor.Task, set executor.Values, addresses map[string]string) string {
 	var b strings.Builder
 	line := func(key, value string) {
@@ -109,7 +110,7 @@ func config(task executor.Task, set executor.Values, addresses map[string]string
 	if task.Model.URL != "" {
 		line("model_provider", "broker")
 	}
-	// Without this it fetches a repository of plug-ins when it starts.
+	// Without this, Codex fetches a repository of plug-ins when it starts.
 	b.WriteString("\n[features]\nplugins = false\n\n[analytics]\nenabled = false\n")
 	if task.Model.URL != "" {
 		b.WriteString("\n[model_providers.broker]\n")
@@ -127,9 +128,9 @@ func config(task executor.Task, set executor.Values, addresses map[string]string
 	return b.String()
 }
 
-// quote writes a basic string (TOML 1.0): as JSON has it, but for DEL.
+// quote returns a basic string (TOML 1.0): a JSON string in which DEL is escaped too.
 func quote(s string) string {
-	data, _ := json.Marshal(s) // a text
+	data, _ := json.Marshal(s) // strings always marshal
 	return strings.ReplaceAll(string(data), "\x7f", `\u007f`)
 }
 

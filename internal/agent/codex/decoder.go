@@ -1,5 +1,5 @@
-// Package codex is the coding agent Codex: what `codex exec --json` prints, as events. Measured with
-// version 0.169.0.
+// Package codex decodes the output of the coding agent Codex with `codex exec --json` into events,
+// and runs the agent. Measured with version 0.169.0.
 package codex
 
 import (
@@ -13,14 +13,14 @@ import (
 // maxItems bounds the changes, contents and steps of one item.
 const maxItems = 4096
 
-// Decoder makes events of Codex's lines. The zero value is ready.
+// Decoder decodes Codex's lines. The zero value is ready.
 type Decoder struct {
-	// Before is the usage of the thread when it was resumed: Codex counts on from there. Zero is
-	// right for a new thread; for a resumed one it gives the usage of the whole thread.
+	// Before is the usage of the thread when it was resumed: Codex continues its counts from there.
+	// For a new thread it is zero; a resumed thread with zero reports the usage of the whole thread.
 	Before event.Usage
 
 	uses event.Uses
-	told event.Usage // of all turns until now, Before included
+	told event.Usage // of all turns so far, with Before
 }
 
 type line struct {
@@ -40,7 +40,7 @@ type line struct {
 	} `json:"error"`
 }
 
-// CanDecode reports whether a line is one that Codex prints and the others do not.
+// CanDecode reports whether a line is one that Codex prints and the other agents do not.
 func CanDecode(data []byte) bool {
 	var l line
 	if _, ok := jsonl.Object(data, &l); !ok {
@@ -73,15 +73,15 @@ func (d *Decoder) Decode(data []byte) []event.Event {
 		return append(events, d.completed(&l, malformed))
 	case "turn.failed":
 		return append(events, failed(l.Error.Message))
-	case "error": // also of requests that are made again; turn.failed is the end
-		return append(events, event.NewNotice(event.NoticeError, "", plain(l.Message)))
+	case "error": // Codex also reports requests that it will repeat as errors; turn.failed is the end
+		return append(events, event.NewNotice(event.NoticeError, "", unwrapMessage(l.Message)))
 	case "item.started", "item.updated", "item.completed":
 		return append(events, d.item(l.Type, l.Item)...)
 	}
 	return append(events, event.NewNotice(event.NoticeUnknown, l.Type, ""))
 }
 
-// completed tells the usage of one turn: Codex tells that of the thread.
+// completed reports the usage of one turn, since Codex reports that of the whole thread.
 func (d *Decoder) completed(l *line, malformed bool) event.Event {
 	u := event.Usage{
 		Output: jsonl.Count(l.Usage.Output), Reasoning: jsonl.Count(l.Usage.Reasoning),
@@ -98,15 +98,15 @@ func (d *Decoder) completed(l *line, malformed bool) event.Event {
 }
 
 func failed(message string) event.Event {
-	out := &event.Result{Outcome: event.Failed, Errors: []string{plain(message)}, Turns: 1}
-	if plain(message) != message {
+	out := &event.Result{Outcome: event.Failed, Errors: []string{unwrapMessage(message)}, Turns: 1}
+	if unwrapMessage(message) != message {
 		out.Outcome = event.APIError
 	}
 	return event.Event{Kind: event.ResultGiven, Result: out}
 }
 
-// plain is the message of an API's error, which Codex hands on as JSON in a string.
-func plain(message string) string {
+// unwrapMessage returns the message of an API's error, which Codex reports as JSON in a string.
+func unwrapMessage(message string) string {
 	var e struct {
 		Error struct {
 			Message string `json:"message"`
@@ -137,7 +137,7 @@ type item struct {
 	Items     json.RawMessage `json:"items"`
 }
 
-// item reads what was made in a turn. An item of type error is not a failure of the turn: some come
+// item reads an item of a turn. An item of type error is not a failure of the turn: some come
 // before it begins.
 func (d *Decoder) item(kind string, raw json.RawMessage) []event.Event {
 	var i item
@@ -166,7 +166,7 @@ func (d *Decoder) item(kind string, raw json.RawMessage) []event.Event {
 	return append(events, event.NewNotice(event.NoticeUnknown, kind+"/"+i.Type, ""))
 }
 
-// tool tells the start and the end of a use; of some items only the end is printed.
+// tool reads the start or the end of a tool use; of some items Codex prints only the end.
 func (d *Decoder) tool(kind string, i *item, raw json.RawMessage) []event.Event {
 	var events []event.Event
 	if !d.uses.Started(i.ID) {
@@ -214,19 +214,19 @@ func (i *item) input(raw json.RawMessage) json.RawMessage {
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil // strings always are JSON
+		return nil // strings always marshal
 	}
 	return data
 }
 
-// content is the text of an MCP server's answer.
+// content returns the text of an MCP server's answer.
 func (i *item) content() string {
 	var r struct {
 		Content json.RawMessage `json:"content"`
 		Message string          `json:"message"`
 	}
 	for _, raw := range []json.RawMessage{i.Error, i.Result} {
-		_, _ = jsonl.Decode(raw, &r) // one of both is null
+		_, _ = jsonl.Decode(raw, &r) // one of them is null
 	}
 	if r.Message != "" {
 		return r.Message

@@ -12,7 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/eventtest"
 )
 
-// The numbers were read in the recordings by eye: 200 tokens in, 60 of them from a cache.
+// The numbers were read from the recordings by hand: 200 tokens in, 60 of them from a
+// cache.
 func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]event.Response{
@@ -50,7 +51,7 @@ const (
 	usage = `{"type":"turn.completed","usage":{"input_tokens":300,"cached_input_tokens":60,"cache_write_input_tokens":40,"output_tokens":75}}`
 )
 
-func Test_Usage_Of_A_Resumed_Thread_Is_That_Of_This_Run(t *testing.T) {
+func Test_Usage_Of_A_Resumed_Thread_Excludes_Earlier_Runs(t *testing.T) {
 	t.Parallel()
 	before := event.Usage{Input: 150, CacheRead: 50, CacheWrite: 0, Output: 50}
 	_, r := eventtest.Read(t, &codex.Decoder{Before: before}, lines(start, usage))

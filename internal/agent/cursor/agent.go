@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Agent runs Cursor's command line, with its prompt on stdin. It speaks to Cursor's own service and to no other: the task's
-// model is a name there, and the sandbox's policy lets it out and holds the key (a secret with the hosts that it is for).
+// Agent runs Cursor's command line, with its prompt on stdin. It connects only to Cursor's own service: the task's model is
+// a model name of that service. The sandbox's policy allows the connection and holds the key, as a secret with its hosts.
 // The zero value is ready.
 type Agent struct{}
 
@@ -24,7 +24,7 @@ func (Agent) Name() string { return "cursor" }
 // SettingsDir implements [executor.SettingsOwner].
 func (Agent) SettingsDir() string { return ".cursor" }
 
-// known are the arguments of an assistant's sandbox block.
+// known are the arguments for Cursor in an assistant's sandbox block.
 var known = executor.Arguments{
 	"force": {Kind: executor.Flag},
 	"mode":  {Kind: executor.Choice, Choices: []string{"agent", "ask", "plan"}},
@@ -36,7 +36,7 @@ func (Agent) Arguments() executor.Arguments { return known }
 // CanUseSockets implements [executor.Executor].
 func (Agent) CanUseSockets() bool { return false }
 
-// Run implements [executor.Executor]. The task has to name a home, which becomes the agent's HOME.
+// Run implements [executor.Executor]. The task must name a home, which becomes the agent's HOME.
 func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
 	set, err := known.Read(task.Arguments)
 	if err != nil {
@@ -57,7 +57,7 @@ func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, 
 		return err
 	}
 	defer stop()
-	if err := executor.Write(ctx, box, path.Join(task.Home, Agent{}.SettingsDir(), "mcp.json"), servers(addresses)); err != nil {
+	if err := executor.Write(ctx, box, path.Join(task.Home, Agent{}.SettingsDir(), "mcp.json"), encodeServers(addresses)); err != nil {
 		return err
 	}
 	return executor.Run(ctx, box, executor.Program{
@@ -88,8 +88,8 @@ func arguments(task executor.Task, set executor.Values) []string {
 	return args
 }
 
-// servers is the configuration of its MCP servers, each a child that is connected to us.
-func servers(addresses map[string]string) string {
+// encodeServers returns the configuration of the MCP servers; each is a child process that connects to ours.
+func encodeServers(addresses map[string]string) string {
 	type server struct {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
@@ -99,6 +99,6 @@ func servers(addresses map[string]string) string {
 		command := guestnet.BridgeArgs(address)
 		all[name] = server{command[0], command[1:]}
 	}
-	data, _ := json.Marshal(map[string]any{"mcpServers": all}) // texts
+	data, _ := json.Marshal(map[string]any{"mcpServers": all}) // strings always marshal
 	return string(data)
 }

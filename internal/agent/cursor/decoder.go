@@ -1,6 +1,6 @@
-// Package cursor is the coding agent Cursor: what `agent --print --output-format stream-json`
-// prints, as events. Written from its documentation (cursor.com/docs/cli/reference/output-format);
-// not measured.
+// Package cursor decodes the output of the coding agent Cursor with `agent --print --output-format
+// stream-json` into events, and runs the agent. It follows Cursor's documentation
+// (cursor.com/docs/cli/reference/output-format) and was not measured.
 package cursor
 
 import (
@@ -14,11 +14,11 @@ import (
 // maxBlocks bounds the blocks of one message.
 const maxBlocks = 4096
 
-// Decoder makes events of Cursor's lines. The zero value is ready. Cursor prints no result when it
-// fails: the stream ends without one.
+// Decoder decodes Cursor's lines. The zero value is ready. When Cursor fails it prints no result:
+// the stream ends without one.
 type Decoder struct {
 	uses     event.Uses
-	streamed bool // deltas have been told since the last block
+	streamed bool // deltas were emitted since the last block
 }
 
 type line struct {
@@ -47,8 +47,8 @@ type line struct {
 	} `json:"usage"`
 }
 
-// CanDecode reports whether a line is one that Cursor prints. Some of them Claude Code could have
-// printed, too: ask package claude first.
+// CanDecode reports whether a line is one that Cursor prints. Claude Code could also have printed
+// some of them: try package claude first.
 func CanDecode(data []byte) bool {
 	var l line
 	if _, ok := jsonl.Object(data, &l); !ok || l.Session == "" {
@@ -99,7 +99,7 @@ func system(l *line) event.Event {
 }
 
 // assistant reads a message, or with --stream-partial-output a part of one: those have a time and
-// no model call. What has both, or neither, has whole text that may have been streamed before.
+// no model call. A line with both, or neither, has whole text that may have been streamed before.
 func (d *Decoder) assistant(l *line) event.Event {
 	e := event.Event{Kind: event.Text, Text: l.content(), Streamed: d.streamed}
 	d.streamed = false
@@ -109,7 +109,7 @@ func (d *Decoder) assistant(l *line) event.Event {
 	return e
 }
 
-// thinking is printed as parts; the end of it has no text.
+// thinking reads a part of the model's thinking; the line that ends it has no text.
 func thinking(l *line) []event.Event {
 	if l.Text == "" {
 		return nil
@@ -125,7 +125,7 @@ func (l *line) content() string {
 	return b.String()
 }
 
-// outcome is one of the ways in which a use of a tool ends.
+// outcome is the end of a tool use; a use ends in one of several ways.
 type outcome struct {
 	Success  json.RawMessage `json:"success"`
 	Failure  json.RawMessage `json:"failure"`
@@ -133,7 +133,7 @@ type outcome struct {
 	Rejected json.RawMessage `json:"rejected"`
 }
 
-// tool reads the start or the end of a use. The name is that of the only member, such as
+// tool reads the start or the end of a use. The tool's name is that of the only member, such as
 // "shellToolCall", or of the function that it calls.
 func (d *Decoder) tool(l *line) []event.Event {
 	names, calls := jsonl.Members[struct {
@@ -150,7 +150,7 @@ func (d *Decoder) tool(l *line) []event.Event {
 	if names[0] == "function" {
 		use.Name, use.Input = call.Name, call.Arguments
 	}
-	use.Files = writes(use.Name, call.Args)
+	use.Files = writtenFiles(use.Name, call.Args)
 	var events []event.Event
 	if !d.uses.Started(l.Call) {
 		events = append(events, d.uses.Start("", "", use))
@@ -159,26 +159,26 @@ func (d *Decoder) tool(l *line) []event.Event {
 		return events
 	}
 	var end outcome
-	_, _ = jsonl.Decode(call.Result, &end) // without any, it is a success that says nothing
+	_, _ = jsonl.Decode(call.Result, &end) // a success without a field
 	t := event.Tool{ID: l.Call}
 	switch {
 	case end.Rejected != nil:
-		t.Output, t.Failed = text(end.Rejected), true
+		t.Output, t.Failed = decodeText(end.Rejected), true
 		events = append(events, event.Event{Kind: event.PermissionDenied, Denial: &event.Denial{
 			ToolID: l.Call, Tool: use.Name, Input: use.Input, Reason: t.Output,
 		}})
 	case end.Error != nil:
-		t.Output, t.Failed = text(end.Error), true
+		t.Output, t.Failed = decodeText(end.Error), true
 	case end.Failure != nil:
-		t.Output, t.Failed, t.ExitCode = text(end.Failure), true, exit(end.Failure)
+		t.Output, t.Failed, t.ExitCode = decodeText(end.Failure), true, decodeExitCode(end.Failure)
 	default:
-		t.Output, t.ExitCode = text(end.Success), exit(end.Success)
+		t.Output, t.ExitCode = decodeText(end.Success), decodeExitCode(end.Success)
 	}
 	return append(events, d.uses.Finish("", t))
 }
 
-// writes are the files that Cursor's own tools write.
-func writes(tool string, args json.RawMessage) []string {
+// writtenFiles returns the files that Cursor's own tools write.
+func writtenFiles(tool string, args json.RawMessage) []string {
 	if tool != "write" && tool != "edit" && tool != "delete" {
 		return nil
 	}
@@ -191,8 +191,8 @@ func writes(tool string, args json.RawMessage) []string {
 	return []string{a.Path}
 }
 
-// text returns the text of a tool's output, or all of its JSON when it has no text.
-func text(raw json.RawMessage) string {
+// decodeText returns the text of a tool's output, or all of its JSON when it has no text.
+func decodeText(raw json.RawMessage) string {
 	var r struct {
 		Content, Stdout, Stderr, Message, Error, Reason string
 	}
@@ -209,7 +209,7 @@ func text(raw json.RawMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-func exit(raw json.RawMessage) *int {
+func decodeExitCode(raw json.RawMessage) *int {
 	var r struct {
 		Code *int `json:"exitCode"`
 	}

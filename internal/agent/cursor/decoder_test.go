@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/eventtest"
 )
 
-func Test_Documented_Runs_Come_To_Their_Responses(t *testing.T) {
+func Test_Documented_Runs_Fold_To_Their_Responses(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]event.Response{
 		"happy_path": {

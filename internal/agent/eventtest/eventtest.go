@@ -1,4 +1,4 @@
-// Package eventtest is what the tests of decoders have in common.
+// Package eventtest has helpers for the tests of decoders.
 package eventtest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// Read returns the events of a stream, and what they fold into. A stream that breaks off fails the test.
+// Read returns the events of a stream, and their response. It fails the test if the stream breaks off.
 func Read(tb testing.TB, d event.Decoder, in io.Reader) ([]event.Event, event.Response) {
 	tb.Helper()
 	var fold event.Fold
@@ -24,7 +24,7 @@ func Read(tb testing.TB, d event.Decoder, in io.Reader) ([]event.Event, event.Re
 	return events, fold.Response()
 }
 
-// JSON is a value as JSON, to be compared.
+// JSON returns a value as JSON, for comparison.
 func JSON(tb testing.TB, v any) string {
 	tb.Helper()
 	data, err := json.Marshal(v)

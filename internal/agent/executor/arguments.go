@@ -61,12 +61,12 @@ func (known Arguments) Read(given map[string]any) (Values, error) {
 func (a Argument) read(v any) (value any, want string) {
 	switch a.Kind {
 	case Count:
-		if n, ok := number(v); ok && n == math.Trunc(n) && n >= 1 && n <= 1<<31 {
+		if n, ok := decodeNumber(v); ok && n == math.Trunc(n) && n >= 1 && n <= 1<<31 {
 			return int64(n), ""
 		}
 		return nil, "a whole number above zero"
 	case Amount:
-		if n, ok := number(v); ok && n > 0 && n <= 1e9 {
+		if n, ok := decodeNumber(v); ok && n > 0 && n <= 1e9 {
 			return n, ""
 		}
 		return nil, "a number above zero"
@@ -83,7 +83,7 @@ func (a Argument) read(v any) (value any, want string) {
 		return on, ""
 	case Words:
 	}
-	words, ok := texts(v)
+	words, ok := decodeTexts(v)
 	if !ok || slices.ContainsFunc(words, func(w string) bool {
 		// The program would take the word for a flag.
 		return w == "" || len(w) > maxWord || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "\x00\n")
@@ -93,7 +93,7 @@ func (a Argument) read(v any) (value any, want string) {
 	return words, ""
 }
 
-func number(v any) (float64, bool) {
+func decodeNumber(v any) (float64, bool) {
 	switch n := v.(type) {
 	case float64:
 		return n, true
@@ -105,7 +105,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-func texts(v any) ([]string, bool) {
+func decodeTexts(v any) ([]string, bool) {
 	switch l := v.(type) {
 	case []string:
 		return l, len(l) <= maxWords

@@ -102,7 +102,7 @@ func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.E
 		ended <- ending{exit: exit, err: err}
 	}()
 	guard := newWatchdog(ctx, s, p, running)
-	told := s.follow(alive, out, p, late(ctx, emit), guard)
+	told := s.follow(alive, out, p, reportLateResult(ctx, emit), guard)
 	end := <-ended
 	guard.stop()
 	end.cause, end.told, end.cut, end.late = context.Cause(alive), told, running.IsCut(), running.HasTimedOut()
@@ -140,8 +140,8 @@ func (s *Session) follow(alive context.Context, out io.Reader, p Program, emit f
 	return told
 }
 
-// late reports to an interrupted agent's result that the time limit was the reason.
-func late(ctx context.Context, emit func(event.Event)) func(event.Event) {
+// reportLateResult reports to an interrupted agent's result that the time limit was the reason.
+func reportLateResult(ctx context.Context, emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if e.Kind == event.ResultGiven && e.Result.Outcome == event.Interrupted && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			r := *e.Result

@@ -77,7 +77,7 @@ func (s Server) converse(ctx context.Context, conn net.Conn) {
 	slots := make(chan struct{}, maxRequests)
 	in := bufio.NewReaderSize(conn, 64<<10)
 	for {
-		line, err := lineOf(in)
+		line, err := readLine(in)
 		if err != nil {
 			return
 		}
@@ -97,8 +97,8 @@ func (s Server) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// lineOf reads a line without its line end: a server may repeat parts of it in a line of its own.
-func lineOf(in *bufio.Reader) (json.RawMessage, error) {
+// readLine reads a line without its line end: a server may repeat parts of it in a line of its own.
+func readLine(in *bufio.Reader) (json.RawMessage, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')

@@ -34,21 +34,21 @@ func newBox(t *testing.T) *sandbox.Sandbox {
 	return box
 }
 
-// named is a server that answers with its name.
+// named is a server whose answers contain its name.
 func named(name string) executor.Server {
 	return executor.Server{Name: name, Handle: func(_ context.Context, asked json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(fmt.Sprintf(`{"server":%q,"asked":%s}`, name, asked)), nil
 	}}
 }
 
-// caller is a program inside that has a server for a child.
+// caller is a program in the sandbox that has a server as a child.
 type caller struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	ended chan error
 }
 
-// call starts what an agent is told to start for a server.
+// call starts the command that an agent is configured to start for a server.
 func call(t *testing.T, box *sandbox.Sandbox, address string) *caller {
 	t.Helper()
 	fromUs, in := io.Pipe()
@@ -66,7 +66,7 @@ func call(t *testing.T, box *sandbox.Sandbox, address string) *caller {
 	return c
 }
 
-// says asks and wants an answer.
+// says sends a request and checks the answer.
 func (c *caller) says(t *testing.T, ask, want string) {
 	t.Helper()
 	if _, err := io.WriteString(c.in, ask+"\n"); err != nil {
@@ -77,7 +77,8 @@ func (c *caller) says(t *testing.T, ask, want string) {
 	}
 }
 
-// Y8: where a server is, is said in one place: what an agent is told is what is listened on.
+// Y8: the address of a server is defined in one place, so the agent connects to the address
+// on which the server listens.
 func Test_Each_Server_Listens_On_Its_Announced_Address(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -103,7 +104,7 @@ func Test_Each_Server_Listens_On_Its_Announced_Address(t *testing.T) {
 	}
 }
 
-// Y10: a server talks to many at once, and ends when nobody can come any more.
+// Y10: a server serves many clients at once, and ends when no client can connect any more.
 func Test_A_Server_Inside_Talks_To_Many_At_Once_And_Ends_With_The_Sandbox(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -115,7 +116,7 @@ func Test_A_Server_Inside_Talks_To_Many_At_Once_And_Ends_With_The_Sandbox(t *tes
 	for range 5 {
 		open = append(open, call(t, box, addresses["a"]))
 	}
-	for i := range open { // the last who came is answered first, while all the others are connected
+	for i := range open { // the last client gets the first answer, while all others are connected
 		open[len(open)-1-i].says(t, fmt.Sprint(i), fmt.Sprintf(`{"server":"a","asked":%d}`, i))
 	}
 	if err := box.Close(t.Context()); err != nil {

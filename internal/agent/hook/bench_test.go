@@ -13,7 +13,7 @@ var places = map[string]func() hook.Options{
 	"worker":  func() hook.Options { return hook.Options{Worker: workerProgram} },
 }
 
-// What a hook costs that does nothing.
+// The cost of a hook that does nothing.
 func BenchmarkCreate(b *testing.B) {
 	for name, options := range places {
 		b.Run(name, func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// What each call of the host costs on top.
+// The additional cost of each call of the host.
 func BenchmarkLog(b *testing.B) {
 	for name, options := range places {
 		b.Run(name, func(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// What a request pays that starts a worker.
+// The cost for a request that starts a worker.
 func BenchmarkFirst(b *testing.B) {
 	for b.Loop() {
 		e := inWorkers(b, hook.Limits{})

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// tree makes a file system of names and texts.
+// tree returns a file system of names and texts.
 func tree(files map[string]string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for name, text := range files {
@@ -41,9 +41,9 @@ func Test_Hooks_Are_Found_However_They_Are_Declared(t *testing.T) {
 		{"an import from beside and from above", map[string]string{"src/index.js": "import x from '../lib'\nimport {a} from './a/b.mjs'\nfunction Create() { return {locale: x.o + a} }", "lib/index.ts": "export default {o: 'o'}", "src/a/b.mts": "export const a = 'k'"}, true, false},
 		{"an import of JSON", map[string]string{"src/index.js": "import x from './x.json'\nfunction Create() { return {locale: x.y} }", "src/x.json": `{"y": "ok"}`}, true, false},
 		{"an import when it runs", map[string]string{"src/index.js": "export async function Create() { const {x} = await import('./x'); return {locale: x} }", "src/x.js": "export const x = 'ok'"}, true, false},
-		{"types that are imported from what is not there", map[string]string{"src/index.js": "", "src/index.ts": "import type { Context } from '@yao/runtime'\nimport { Message } from 'types'\nexport function Create(ctx: Context, m: Message[]) { return {locale: 'ok'} }"}, true, false},
+		{"types that are imported from missing files", map[string]string{"src/index.js": "", "src/index.ts": "import type { Context } from '@yao/runtime'\nimport { Message } from 'types'\nexport function Create(ctx: Context, m: Message[]) { return {locale: 'ok'} }"}, true, false},
 		{"a comment at the end", map[string]string{"src/index.js": "function Create() { return {locale: 'ok'} } // the end"}, true, false},
-		{"what is no function", map[string]string{"src/index.js": "export const Create = 1"}, false, false},
+		{"an export that is not a function", map[string]string{"src/index.js": "export const Create = 1"}, false, false},
 		{"nothing", map[string]string{"src/index.js": ""}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func Test_A_Script_That_Is_Not_Valid_Is_Refused_With_Its_Place(t *testing.T) {
 		{"a URL", "import 'https://example.com/x.js'", "there are no packages"},
 		{"a URL of a file", "import 'file:///etc/passwd'", "there are no packages"},
 		{"data as a URL", "import 'data:text/javascript,1'", "there are no packages"},
-		{"what is not there", "import './none'", "there is no such file in the assistant's directory (src/index.ts:1:8)"},
-		{"what is no source", "import './notes.txt'", "there is no such file"},
+		{"a missing file", "import './none'", "there is no such file in the assistant's directory (src/index.ts:1:8)"},
+		{"a file that is not a source", "import './notes.txt'", "there is no such file"},
 		{"what an export needs", "export * from './none'", "there is no such file"},
 		{"an error of an imported file", "import './bad'", "(src/bad.js:2:"},
 		{"an error of syntax", "function Create( {\n  return 1 +\n}", "(src/index.ts:"},
@@ -123,7 +123,7 @@ func Test_An_Entry_That_Is_Not_There_Is_Not_Found(t *testing.T) {
 	}
 }
 
-// A code that nests without end ends the compiler's process, and not ours.
+// Source code that nests without end ends the compiler's process, not this one.
 func Test_A_Source_That_Nests_Without_End_Is_Refused(t *testing.T) {
 	t.Parallel()
 	e := inWorkers(t, hook.Limits{})
@@ -136,7 +136,7 @@ func Test_A_Source_That_Nests_Without_End_Is_Refused(t *testing.T) {
 	compile(t, e, "b.js", "1")
 }
 
-// openTree is a directory on the disk, as assistants are.
+// openTree writes a directory to the disk, as for real assistants.
 func openTree(t *testing.T) (dir string, fsys fs.FS) {
 	t.Helper()
 	dir = t.TempDir()
@@ -148,7 +148,7 @@ func openTree(t *testing.T) (dir string, fsys fs.FS) {
 	return dir, root.FS()
 }
 
-func Test_Links_And_Pipes_Of_A_Directory_Lead_Nowhere(t *testing.T) {
+func Test_Links_Out_And_Pipes_Of_A_Directory_Are_Refused(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "secret.js")
 	if err := os.WriteFile(outside, []byte("export const x = 'canary'"), 0o600); err != nil {
@@ -225,7 +225,7 @@ func Test_The_Same_Content_Is_Compiled_Once(t *testing.T) {
 	}
 }
 
-// A comment may name a source map, which the engine and the compiler would read from this host: a pipe would hold them up.
+// A comment may name a source map, which the engine and the compiler would read from this host: a pipe would block them.
 func Test_No_Source_Map_Of_The_Host_Is_Read(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "x.map")

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// screen is where a request's messages and log go.
+// screen records a request's messages and log.
 type screen struct {
 	mu    sync.Mutex
 	lines []string

@@ -109,7 +109,7 @@ func (e *Engine) known(key string, fsys fs.FS) *Script {
 		return nil
 	}
 	for name, sum := range s.seen {
-		if text, err := readSource(fsys, name); sumOf(text, err) != sum {
+		if text, err := readSource(fsys, name); hashSource(text, err) != sum {
 			return nil
 		}
 	}
@@ -157,14 +157,14 @@ func (d *directory) Call(_ context.Context, op string, args json.RawMessage) (js
 	if len(d.seen) >= protocol.MaxProbes {
 		return nil, protocol.Refuse("the script looks for more than %d files", protocol.MaxProbes)
 	}
-	d.seen[name] = sumOf(text, err)
+	d.seen[name] = hashSource(text, err)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(text)
 }
 
-func sumOf(text string, err error) string {
+func hashSource(text string, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -185,7 +185,7 @@ func readSource(fsys fs.FS, name string) (string, error) {
 		no.Missing = true
 		return "", no
 	case err != nil:
-		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), trimFileError(err))
 	case info.IsDir():
 		no := protocol.Refuse("%s is a directory", protocol.Clip(name, 200))
 		no.Missing = true
@@ -195,21 +195,21 @@ func readSource(fsys fs.FS, name string) (string, error) {
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), trimFileError(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, protocol.MaxSource+1))
 	switch {
 	case err != nil:
-		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), trimFileError(err))
 	case len(data) > protocol.MaxSource:
 		return "", protocol.Refuse("%s has more than %d bytes", protocol.Clip(name, 200), protocol.MaxSource)
 	}
 	return string(data), nil
 }
 
-// cause removes the operation and path from a file error, since messages already have the path.
-func cause(err error) error {
+// trimFileError removes the operation and path from a file error, since messages already have the path.
+func trimFileError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// What a hook returns is read without harm: an error, or values within their bounds.
+// Any value that a hook returns is decoded to an error, or to values within their
+// bounds.
 func FuzzReturned(f *testing.F) {
 	for _, s := range []string{
 		"null", "{}", `{"messages":[{"role":"user","content":[{"type":"file","data":"attachment:0"}]}],"temperature":1,"max_tokens":5,"mcp_servers":["a",{"server_id":"b"}]}`,
@@ -17,7 +18,7 @@ func FuzzReturned(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) {
-			return // a worker's value is checked before
+			return // a worker's value is checked before this
 		}
 		in := reader{hook: "Create", files: files{[]byte("x")}}
 		if c, err := in.created(data); err == nil {
@@ -26,17 +27,17 @@ func FuzzReturned(f *testing.F) {
 			}
 			for _, m := range c.Messages {
 				if m.Role == "" {
-					t.Errorf("a message of nobody: %+v", m)
+					t.Errorf("a message without a role: %+v", m)
 				}
 			}
 		}
 		if r, err := in.replied(data); err == nil && r.Delegate != nil && r.Delegate.Agent == "" {
-			t.Errorf("a delegate to nobody: %+v", r)
+			t.Errorf("a delegate without an assistant: %+v", r)
 		}
 	})
 }
 
-// Whatever path a hook names, it is one below the workspace.
+// Any path that a hook names resolves to one below the workspace.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{".", "a/../b", "/space/x", "/space2", "/space/../etc", "..", "a//b", "\x00", "/"} {
 		f.Add(s)

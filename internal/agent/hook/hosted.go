@@ -55,20 +55,20 @@ func (h *hosted) refusal(err error) *protocol.Refusal {
 func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	switch op {
 	case "message":
-		return answer(args, func(a protocol.MessageArgs) (any, error) { return h.message(ctx, a) })
+		return answerCall(args, func(a protocol.MessageArgs) (any, error) { return h.message(ctx, a) })
 	case "log":
-		return answer(args, func(a protocol.LogArgs) (any, error) { return nil, h.log(a) })
+		return answerCall(args, func(a protocol.LogArgs) (any, error) { return nil, h.log(a) })
 	case "memory":
-		return answer(args, func(a protocol.MemoryArgs) (any, error) { return h.remember(ctx, a) })
+		return answerCall(args, func(a protocol.MemoryArgs) (any, error) { return h.remember(ctx, a) })
 	case "sandbox":
-		return answer(args, func(a protocol.SandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
+		return answerCall(args, func(a protocol.SandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
 	default:
 		return nil, protocol.Refuse("unknown call %q", protocol.Clip(op, 50))
 	}
 }
 
-// answer decodes a call's arguments and encodes its result; nil means no value.
-func answer[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessage, error) {
+// answerCall decodes a call's arguments and encodes its result; nil means no value.
+func answerCall[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessage, error) {
 	var a A
 	if err := json.Unmarshal(args, &a); err != nil {
 		return nil, protocol.Refuse("arguments that cannot be read: %v", err)

@@ -6,8 +6,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 )
 
-// What of the language works, so that a new version of the engine that loses some of it is seen.
-func Test_Hooks_Speak_The_Language_Of_Today(t *testing.T) {
+// The language features that work, so that the test notices when a new version of the engine
+// loses one.
+func Test_Hooks_Can_Use_Modern_JavaScript(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, inProcess())
 	for _, c := range []struct{ name, body, want string }{
@@ -42,7 +43,7 @@ func Test_Hooks_Speak_The_Language_Of_Today(t *testing.T) {
 	}
 }
 
-// What is there in other places that run JavaScript, and not here.
+// Globals of other JavaScript environments that hooks do not have.
 func Test_Hooks_Cannot_Access_The_Host(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, inProcess())

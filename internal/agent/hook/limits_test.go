@@ -15,7 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// hostile are hooks that do not end, or not well. Those of steps are held in this process, too.
+// hostile are hooks that do not end, or end badly. Those that run in many steps are also
+// interrupted in this process.
 var hostile = []struct {
 	name, body string
 	code       sandbox.Code
@@ -53,7 +54,7 @@ var hostile = []struct {
 	{"data that nests too deeply for us", "let d: any = []; for (let i = 0; i < 20000; i++) d = [d]; return {data: d}", sandbox.Invalid, ""},
 }
 
-// bombs are single steps, which nothing but the end of a process ends.
+// bombs are single steps, which only the end of the process can stop.
 var bombs = []struct {
 	name, body string
 	code       sandbox.Code
@@ -65,7 +66,7 @@ var bombs = []struct {
 	{"arguments without end", "return Math.max.apply(null, {length: 4294967295} as any)", sandbox.Exhausted},
 	{"a buffer of ten gigabytes", "return new ArrayBuffer(1e10)", sandbox.Exhausted},
 	{"an array that is filled", "return new Array(1e9).fill(1).length", ""},
-	{"an array of what is no array", "return Array.from({length: 1e9})", ""},
+	{"an array from an object with a length", "return Array.from({length: 1e9})", ""},
 	{"a replacement that multiplies", "return 'x'.repeat(1e6).replaceAll('x', 'y'.repeat(1e6)).length", ""},
 	{"an array that is joined", "return Array(1e5).fill('x'.repeat(1e5)).join().length", ""},
 	{"a regular expression that backtracks", `return /(a+)+b\1/.test('a'.repeat(60))`, sandbox.Timeout},
@@ -148,7 +149,7 @@ func Test_A_Thrown_Error_Has_A_Message_And_A_Stack(t *testing.T) {
 	}
 }
 
-// engines are one of each kind.
+// engines has one engine of each kind.
 func engines(tb testing.TB) map[string]*hook.Engine {
 	tb.Helper()
 	return map[string]*hook.Engine{"in this process": newEngine(tb, inProcess()), "in a worker": inWorkers(tb, hook.Limits{})}
@@ -256,7 +257,7 @@ func Test_A_Program_That_Is_Not_A_Worker_Is_Reported(t *testing.T) {
 		{"none such", []string{"/nonexistent/worker"}, sandbox.Unavailable},
 		{"one that ends", []string{"true"}, sandbox.Internal},
 		{"one that says something else", []string{"echo", "hello, this is no worker"}, sandbox.Internal},
-		{"one that repeats what it is told", []string{"cat"}, sandbox.Internal},
+		{"one that repeats its input", []string{"cat"}, sandbox.Internal},
 		{"one that says nothing", []string{"sleep", "1000"}, sandbox.Timeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -288,7 +289,7 @@ func Test_A_Closed_Engine_Refuses_Runs(t *testing.T) {
 	checkFailure(t, "", err, sandbox.Closed, "")
 }
 
-func Test_A_Limit_That_Cannot_Be_Held_Is_Refused(t *testing.T) {
+func Test_A_Limit_That_Cannot_Be_Enforced_Is_Refused(t *testing.T) {
 	t.Parallel()
 	_, err := hook.New(hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: hook.Limits{Memory: 1}})
 	checkFailure(t, "", err, sandbox.Unsupported, "only in workers")

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// workerProgram is what workers are: this binary, unless the race detector is in it, which needs more memory than a
-// worker has.
+// workerProgram is the program of the workers: this binary, unless it is built with the race detector, which needs
+// more memory than a worker has.
 var workerProgram []string
 
 func run(m *testing.M) (code int, err error) {
@@ -55,13 +55,13 @@ func run(m *testing.M) (code int, err error) {
 // inProcess returns the options of an engine that runs scripts in this process.
 func inProcess() hook.Options { return hook.Options{Interpreter: &interpreter.Interpreter{}} }
 
-// inWorkers is an engine with workers.
+// inWorkers returns the options of an engine with workers.
 func inWorkers(tb testing.TB, l hook.Limits) *hook.Engine {
 	tb.Helper()
 	return newEngine(tb, hook.Options{Worker: workerProgram, Limits: l})
 }
 
-// newEngine returns an engine. Where the options have no time limit it is the usual one, as this machine needs it now.
+// newEngine returns an engine. Without a time limit in the options it gets the default one, scaled for this machine.
 func newEngine(tb testing.TB, o hook.Options) *hook.Engine {
 	tb.Helper()
 	if o.Limits.Time == 0 {

@@ -58,7 +58,7 @@ func (f *files) hide(messages []message.Message) (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-func at(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+func elementKey(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
 
 // messages decodes messages that a script returned.
 func (r reader) messages(key string, raw json.RawMessage) ([]message.Message, error) {
@@ -68,7 +68,7 @@ func (r reader) messages(key string, raw json.RawMessage) ([]message.Message, er
 	}
 	out := make([]message.Message, len(list))
 	for i, v := range list {
-		if out[i], err = r.message(at(key, i), v); err != nil {
+		if out[i], err = r.message(elementKey(key, i), v); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func (r reader) message(key string, raw json.RawMessage) (message.Message, error
 	switch m.Role {
 	case message.System, message.User, message.Assistant:
 	default:
-		return m, r.wrong(key+".role", "expected system, user or assistant, got %s", short(keys["role"]))
+		return m, r.wrong(key+".role", "expected system, user or assistant, got %s", clipValue(keys["role"]))
 	}
 	var text string
 	content := keys["content"]
@@ -96,14 +96,14 @@ func (r reader) message(key string, raw json.RawMessage) (message.Message, error
 	case json.Unmarshal(content, &text) == nil:
 		return message.New(m.Role, text), nil
 	case content[0] != '[':
-		return m, r.wrong(key+".content", "expected a string or an array of parts, got %s", short(content))
+		return m, r.wrong(key+".content", "expected a string or an array of parts, got %s", clipValue(content))
 	}
 	parts, err := r.list(key+".content", content, protocol.MaxMessages)
 	if err != nil {
 		return m, err
 	}
 	for i, v := range parts {
-		p, err := r.part(at(key+".content", i), v)
+		p, err := r.part(elementKey(key+".content", i), v)
 		if err != nil {
 			return m, err
 		}
@@ -115,7 +115,7 @@ func (r reader) message(key string, raw json.RawMessage) (message.Message, error
 func (r reader) part(key string, raw json.RawMessage) (message.Part, error) {
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return message.Part{}, r.wrong(key, "expected {type, text, name, media_type, data}, got %s", short(raw))
+		return message.Part{}, r.wrong(key, "expected {type, text, name, media_type, data}, got %s", clipValue(raw))
 	}
 	out := message.Part{Type: p.Type, Text: p.Text, Name: p.Name, MediaType: p.MediaType}
 	switch p.Type {

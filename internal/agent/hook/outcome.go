@@ -82,12 +82,12 @@ func (r reader) created(raw json.RawMessage) (*Created, error) {
 		case "temperature":
 			c.Temperature = new(float64)
 			if json.Unmarshal(v, c.Temperature) != nil || *c.Temperature < 0 || *c.Temperature > 2 {
-				err = r.wrong(key, "expected a number from 0 to 2, got %s", short(v))
+				err = r.wrong(key, "expected a number from 0 to 2, got %s", clipValue(v))
 			}
 		case "max_tokens":
 			var n float64
 			if json.Unmarshal(v, &n) != nil || n < 1 || n > 1<<40 || n != math.Trunc(n) {
-				err = r.wrong(key, "expected a whole number over 0, got %s", short(v))
+				err = r.wrong(key, "expected a whole number over 0, got %s", clipValue(v))
 			}
 			c.MaxTokens = int64(n)
 		case "mcp_servers":
@@ -112,7 +112,7 @@ func (r reader) replied(raw json.RawMessage) (*Replied, error) {
 	}
 	var keys map[string]json.RawMessage
 	object := json.Unmarshal(raw, &keys) == nil
-	if !object || !anyOf(keys, "delegate", "data", "metadata") {
+	if !object || !hasAny(keys, "delegate", "data", "metadata") {
 		out.Data = raw
 		return out, nil
 	}
@@ -137,7 +137,7 @@ func (r reader) replied(raw json.RawMessage) (*Replied, error) {
 	return out, nil
 }
 
-func anyOf(keys map[string]json.RawMessage, names ...string) bool {
+func hasAny(keys map[string]json.RawMessage, names ...string) bool {
 	for _, n := range names {
 		if _, ok := keys[n]; ok {
 			return true
@@ -157,7 +157,7 @@ func (r reader) unknown(key, known string) error {
 func (r reader) object(key string, raw json.RawMessage) (map[string]json.RawMessage, error) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(raw, &keys) != nil {
-		return nil, r.wrong(key, "expected an object, got %s", short(raw))
+		return nil, r.wrong(key, "expected an object, got %s", clipValue(raw))
 	}
 	return keys, nil
 }
@@ -165,7 +165,7 @@ func (r reader) object(key string, raw json.RawMessage) (map[string]json.RawMess
 // text decodes a name.
 func (r reader) text(key string, raw json.RawMessage, to *string) error {
 	if json.Unmarshal(raw, to) != nil || len(*to) > 1000 {
-		return r.wrong(key, "expected a string of at most 1000 bytes, got %s", short(raw))
+		return r.wrong(key, "expected a string of at most 1000 bytes, got %s", clipValue(raw))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (r reader) text(key string, raw json.RawMessage, to *string) error {
 func (r reader) list(key string, raw json.RawMessage, most int) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
-		return nil, r.wrong(key, "expected an array, got %s", short(raw))
+		return nil, r.wrong(key, "expected an array, got %s", clipValue(raw))
 	}
 	if len(list) > most {
 		return nil, r.wrong(key, "expected at most %d elements, got %d", most, len(list))
@@ -195,7 +195,7 @@ func (r reader) servers(key string, raw json.RawMessage) ([]Server, error) {
 		d := json.NewDecoder(bytes.NewReader(v))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&out[i]); err != nil || out[i].ID == "" {
-			return nil, r.wrong(at(key, i), "expected the name of a server, or {server_id, tools}, got %s", short(v))
+			return nil, r.wrong(elementKey(key, i), "expected the name of a server, or {server_id, tools}, got %s", clipValue(v))
 		}
 	}
 	return out, nil
@@ -230,5 +230,5 @@ func (r reader) delegate(key string, raw json.RawMessage) (*Delegate, error) {
 	return d, nil
 }
 
-// short formats a value for an error.
-func short(raw json.RawMessage) string { return protocol.Clip(string(raw), 60) }
+// clipValue formats a value for an error.
+func clipValue(raw json.RawMessage) string { return protocol.Clip(string(raw), 60) }

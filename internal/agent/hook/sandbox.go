@@ -48,13 +48,13 @@ func (w within) ReadFile(ctx context.Context, name string, limit int64) ([]byte,
 	}
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if int64(len(data)) > limit {
-		return nil, errors.Join(sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit), ignored(r.Close()))
+		return nil, errors.Join(sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit), ignoreError(r.Close()))
 	}
 	return data, errors.Join(err, r.Close())
 }
 
-// ignored drops the error of a Close that only reports unread data.
-func ignored(error) error { return nil }
+// ignoreError drops the error of a Close that only reports unread data.
+func ignoreError(error) error { return nil }
 
 func (w within) WriteFile(ctx context.Context, name string, data []byte) error {
 	full := path.Join(w.workdir, name)
@@ -136,7 +136,7 @@ func useSandbox(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, er
 		value, err = string(data), e
 	case a.Function == "ListDir":
 		entries, e := s.ListDir(ctx, name, protocol.MaxEntries)
-		value, err = listed(entries), e
+		value, err = convertEntries(entries), e
 	case a.Function == "WriteFile" && len(texts) == 2:
 		if len(texts[1]) > protocol.MaxFile {
 			return nil, protocol.Refuse("%s: a file of %d bytes; at most %d", where, len(texts[1]), protocol.MaxFile)
@@ -151,7 +151,7 @@ func useSandbox(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, er
 	return value, nil
 }
 
-func listed(entries []sandbox.FileInfo) []fileInfo {
+func convertEntries(entries []sandbox.FileInfo) []fileInfo {
 	out := make([]fileInfo, 0, len(entries))
 	for _, e := range entries {
 		out = append(out, fileInfo{e.Name, e.Size, e.Mode.IsDir(), e.Time.UTC().Format(time.RFC3339)})
@@ -195,24 +195,24 @@ func execIn(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error)
 	where := fmt.Sprintf("ctx.sandbox.Exec(%q)", protocol.Clip(args[0], 200))
 	res, err := s.Exec(ctx, args, protocol.MaxOutput)
 	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
-		return nil, failed(where, e.Err.Error(), e.Code, nil)
+		return nil, describeFailure(where, e.Err.Error(), e.Code, nil)
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", where, err)
 	case res.Code != 0:
-		return nil, failed(where, "", res.Code, res)
+		return nil, describeFailure(where, "", res.Code, res)
 	case res.Cut:
 		return nil, protocol.Refuse("%s: it wrote more than %d bytes", where, protocol.MaxOutput)
 	}
 	return string(res.Stdout), nil
 }
 
-// failed describes how a command failed, in its own words; some programs print those to stdout.
-func failed(where, words string, code int, res *sandbox.Result) *protocol.Refusal {
+// describeFailure describes how a command failed, in its own words; some programs print those to stdout.
+func describeFailure(where, words string, code int, res *sandbox.Result) *protocol.Refusal {
 	no := &protocol.Refusal{Props: map[string]any{"exit_code": code, "stdout": "", "stderr": ""}}
 	if res != nil {
-		stdout, stderr := tail(res.Stdout), tail(res.Stderr)
+		stdout, stderr := cutOutput(res.Stdout), cutOutput(res.Stderr)
 		no.Props["stdout"], no.Props["stderr"] = stdout, stderr
 		if words = strings.TrimSpace(stderr); words == "" {
 			words = strings.TrimSpace(stdout)
@@ -228,8 +228,8 @@ func failed(where, words string, code int, res *sandbox.Result) *protocol.Refusa
 	return no
 }
 
-// tail returns the end of a command's output, which usually has the cause.
-func tail(b []byte) string {
+// cutOutput returns the end of a command's output, which usually has the cause.
+func cutOutput(b []byte) string {
 	if len(b) > protocol.MaxText {
 		b = b[len(b)-protocol.MaxText:]
 	}

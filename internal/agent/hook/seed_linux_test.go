@@ -27,7 +27,7 @@ func walls(t *testing.T) *bwrap.Driver {
 	return driver
 }
 
-// Y11: links of the workspace are followed inside, never on the host.
+// Y11: links in the workspace are resolved in the sandbox, never on the host.
 func Test_The_Seeds_Hooks_Run_In_Namespaces(t *testing.T) {
 	t.Parallel()
 	d, e := walls(t), inWorkers(t, hook.Limits{})
@@ -99,7 +99,7 @@ func Test_The_Seeds_Hooks_Run_In_Namespaces(t *testing.T) {
 			if name != "shadow" && err == nil {
 				t.Errorf("%s was read on the host: %s", name, got)
 			}
-			// What the policy says about a file of the system is what a command inside gets.
+			// For a system file, a hook gets the same result as a command in the sandbox.
 			same, failed := next(t, e, r, "return {data: ctx.sandbox.Exec(['cat', '"+name+"'])}")
 			if got != same || (err == nil) != (failed == nil) {
 				t.Errorf("%s: a hook reads %.20q, %v, and a command %.20q, %v", name, got, err, same, failed)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// seed is the assistant whose hooks are the two examples, as they are written.
+// seed is an assistant whose hooks are the two examples, unchanged.
 func seed(t *testing.T, e *hook.Engine) *hook.Script {
 	t.Helper()
 	s, err := e.Compile(t.Context(), os.DirFS("testdata/seed"), "src/index.ts")
@@ -30,7 +30,7 @@ func seed(t *testing.T, e *hook.Engine) *hook.Script {
 	return s
 }
 
-// box is a sandbox over a directory.
+// box creates a sandbox over a directory.
 func box(t *testing.T, d sandbox.Driver, dir, path string) hook.Sandbox {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), d, sandbox.Spec{Workspace: dir, Home: "/home/somebody", Env: []string{"PATH=" + path, "LANG=C"}})
@@ -45,7 +45,7 @@ func box(t *testing.T, d sandbox.Driver, dir, path string) hook.Sandbox {
 	return hook.In(s, dir)
 }
 
-// workspace is a git repository with what an agent has made in it.
+// workspace makes a git repository with the work of an agent.
 func workspace(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -120,7 +120,8 @@ func Test_The_Seeds_Hooks_Do_Nothing_Without_A_Sandbox(t *testing.T) {
 	}
 }
 
-// Y11: a directory beside the workspace is not in it, whatever its name begins with, and .. leads nowhere.
+// Y11: a directory beside the workspace is not in it, even if their names begin alike, and .. does not
+// lead out.
 func Test_A_Hook_Has_The_Files_And_Commands_Of_Its_Sandbox(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-func Test_Lines_Are_Read_Whole_Or_Over(t *testing.T) {
+func Test_Long_Lines_Are_Cut_And_Others_Read_Whole(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200_000)
 	for _, row := range []struct {

@@ -11,20 +11,20 @@ import (
 	"iter"
 )
 
-// keep is how many bytes of a line above the bound remain.
+// keep is the number of bytes of an overlong line that are retained.
 const keep = 1 << 10
 
-// Line is one line without its end.
+// Line is one line without its line end.
 type Line struct {
-	Text []byte // valid until the next line; the beginning only when Cut is set
+	Text []byte // valid until the next line; if Cut is set, only the beginning
 	Size int64  // of the whole line in bytes
-	Cut  bool   // the line was longer than the bound, and the rest of it was thrown away
+	Cut  bool   // the line was longer than the limit, and its rest was discarded
 }
 
-// Lines reads r to its end, line by line, and leaves out empty lines. A line of more than limit
-// bytes is skipped, except for its beginning. The last line needs no end. Between lines ctx is
-// looked at; a read that blocks ends when the owner of r closes it. The last pair has an error, if any,
-// and that is never io.EOF.
+// Lines reads r to its end, line by line, and leaves out empty lines. Of a line of more than limit
+// bytes it yields only the beginning. The last line need not end with a line break. It checks ctx
+// between lines; to end a read that blocks, the owner of r closes it. The last pair has the error, if
+// any, which is never io.EOF.
 func Lines(ctx context.Context, r io.Reader, limit int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)
@@ -34,14 +34,14 @@ func Lines(ctx context.Context, r io.Reader, limit int) iter.Seq2[Line, error] {
 				yield(Line{}, err)
 				return
 			}
-			line, err := next(in, buf[:0], limit)
+			line, err := readLine(in, buf[:0], limit)
 			buf = line.Text
 			line.Text = bytes.TrimSpace(line.Text)
 			if len(line.Text) > 0 && !yield(line, nil) {
 				return
 			}
 			if cap(buf) > 1<<20 {
-				buf = nil // one long line does not hold memory for ever
+				buf = nil // release the memory of a long line
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
@@ -53,8 +53,8 @@ func Lines(ctx context.Context, r io.Reader, limit int) iter.Seq2[Line, error] {
 	}
 }
 
-// next reads up to the next end of a line into buf.
-func next(in *bufio.Reader, buf []byte, limit int) (Line, error) {
+// readLine reads up to the next line break into buf.
+func readLine(in *bufio.Reader, buf []byte, limit int) (Line, error) {
 	line := Line{Text: buf}
 	for {
 		part, err := in.ReadSlice('\n')

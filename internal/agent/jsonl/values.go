@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Object reads one JSON object into v, as [Decode] does; ok is false when data is none.
+// Object reads one JSON object into v, as [Decode] does; ok is false if data is not an object.
 func Object(data []byte, v any) (malformed, ok bool) {
 	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
 		return false, false
@@ -16,8 +16,8 @@ func Object(data []byte, v any) (malformed, ok bool) {
 	return malformed, err == nil
 }
 
-// Decode reads one JSON value into v. Values of a wrong type leave their fields as they are, and
-// are reported by malformed; any other fault is an error.
+// Decode reads one JSON value into v. A value of a wrong type leaves its field unchanged and sets
+// malformed; any other fault is an error.
 func Decode(data []byte, v any) (malformed bool, err error) {
 	err = json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -26,9 +26,9 @@ func Decode(data []byte, v any) (malformed bool, err error) {
 	return false, err
 }
 
-// Elements are the first limit elements of an array, decoded one by one, so that an array of
-// millions of empty objects does not become millions of structs. Those of a wrong type are left
-// out. A value that is not an array has none.
+// Elements decodes the first limit elements of an array, one by one, so that an array of millions
+// of empty objects does not become millions of structs. It omits elements of a wrong type. It
+// returns nil for a value that is not an array.
 func Elements[T any](array json.RawMessage, limit int) []T {
 	dec := json.NewDecoder(bytes.NewReader(array))
 	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
@@ -36,14 +36,14 @@ func Elements[T any](array json.RawMessage, limit int) []T {
 	}
 	var out []T
 	for n := 0; n < limit && dec.More(); n++ {
-		if v, ok := value[T](dec); ok {
+		if v, ok := decodeValue[T](dec); ok {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// Members are the first limit members of an object, in its order.
+// Members returns the first limit members of an object, in their order.
 func Members[T any](object json.RawMessage, limit int) (names []string, values []T) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -55,14 +55,14 @@ func Members[T any](object json.RawMessage, limit int) (names []string, values [
 		if err != nil || !ok {
 			break
 		}
-		if v, ok := value[T](dec); ok {
+		if v, ok := decodeValue[T](dec); ok {
 			names, values = append(names, name), append(values, v)
 		}
 	}
 	return names, values
 }
 
-func value[T any](dec *json.Decoder) (v T, ok bool) {
+func decodeValue[T any](dec *json.Decoder) (v T, ok bool) {
 	var raw json.RawMessage
 	if dec.Decode(&raw) != nil {
 		return v, false
@@ -70,7 +70,7 @@ func value[T any](dec *json.Decoder) (v T, ok bool) {
 	return v, json.Unmarshal(raw, &v) == nil
 }
 
-// Text is the string that raw is, and "" when it is none.
+// Text returns the string in raw, or "" if raw is not a string.
 func Text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -79,17 +79,18 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
-// Small is how long a value may be, in bytes, that is remembered beyond its line: a few thousand of
-// the longest lines would fill the memory.
+// Small is the maximum length, in bytes, of a value that decoders store beyond its line: a few
+// thousand of the longest lines would fill the memory.
 const Small = 4 << 10
 
-// maxCount is the highest count: beyond it a JSON number is not exact.
+// maxCount is the highest count: above it a JSON number is not exact.
 const maxCount = 1 << 53
 
-// Count makes a count of a number: from 0 to 2^53, so that sums of some stay within an int64.
+// Count converts a number to a count from 0 to 2^53, so that the sum of several stays within an
+// int64.
 func Count(f float64) int64 { return int64(min(max(f, 0), maxCount)) }
 
-// Clip is at most the first limit bytes of s as valid UTF-8.
+// Clip returns at most the first limit bytes of s as valid UTF-8.
 func Clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD")
 }

@@ -76,7 +76,7 @@ func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 		var message jsonrpc.Message
 		switch {
 		case errors.Is(err, errTooLong):
-			wrong = faulty(jsonrpc.CodeParseError, err.Error())
+			wrong = rejectMessage(jsonrpc.CodeParseError, err.Error())
 		case err != nil:
 			l.mu.Lock()
 			l.over = errors.Is(err, io.EOF)
@@ -86,12 +86,12 @@ func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 		case len(line) == 0:
 			continue
 		case !json.Valid(line):
-			wrong = faulty(jsonrpc.CodeParseError, "this is not JSON")
+			wrong = rejectMessage(jsonrpc.CodeParseError, "this is not JSON")
 		default:
 			if message, err = jsonrpc.DecodeMessage(line); err == nil {
 				return message, nil
 			}
-			wrong = faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
+			wrong = rejectMessage(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 		}
 		if err := l.out.write(wrong()); err != nil {
 			return nil, err

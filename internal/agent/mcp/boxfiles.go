@@ -120,7 +120,7 @@ func (b *boxed) list(ctx context.Context, in listInput) (listOutput, error) {
 	out := listOutput{Entries: []entry{}, More: len(all) > maxEntries}
 	for _, f := range all[:min(len(all), maxEntries)] {
 		out.Entries = append(out.Entries, entry{
-			Name: text(f.Name), Type: kind(f.Mode), Size: f.Size, Target: text(f.Target),
+			Name: validText(f.Name), Type: fileType(f.Mode), Size: f.Size, Target: validText(f.Target),
 			Mode: "0" + strconv.FormatUint(uint64(f.Mode.Perm()), 8), Time: f.Time.UTC().Format(time.RFC3339),
 		})
 	}
@@ -135,7 +135,7 @@ func (b *boxed) name(path string) string {
 	return b.options.Dir + "/" + path
 }
 
-func kind(m fs.FileMode) string {
+func fileType(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
 		return "file"

@@ -124,7 +124,7 @@ func add[In, Out any](life context.Context, b *boxed, s *sdk.Server, name, about
 		box := b.sandbox()
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, none, errors.New(sentence(b.replace(ctx, box, err)))
+			return nil, none, errors.New(formatError(b.replace(ctx, box, err)))
 		}
 		return nil, out, nil
 	})

@@ -59,17 +59,17 @@ type answering func() json.RawMessage
 func (b *Bridge) take(ctx context.Context, message json.RawMessage) answering {
 	message = bytes.TrimSpace(message)
 	if len(message) > maxMessage {
-		return faulty(jsonrpc.CodeParseError, errTooLong.Error())
+		return rejectMessage(jsonrpc.CodeParseError, errTooLong.Error())
 	}
 	if !json.Valid(message) {
-		return faulty(jsonrpc.CodeParseError, "this is not JSON")
+		return rejectMessage(jsonrpc.CodeParseError, "this is not JSON")
 	}
 	if message[0] != '[' {
 		return b.takeOne(ctx, message)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(message, &list); err != nil || len(list) == 0 || len(list) > maxBatch {
-		return faulty(jsonrpc.CodeInvalidRequest, "an array holds 1 to 100 messages")
+		return rejectMessage(jsonrpc.CodeInvalidRequest, "an array holds 1 to 100 messages")
 	}
 	var answers []answering
 	for _, m := range list {
@@ -80,11 +80,11 @@ func (b *Bridge) take(ctx context.Context, message json.RawMessage) answering {
 	if len(answers) == 0 {
 		return nil
 	}
-	return func() json.RawMessage { return together(answers) }
+	return func() json.RawMessage { return answerAll(answers) }
 }
 
-// together computes an array of replies concurrently.
-func together(answers []answering) json.RawMessage {
+// answerAll computes an array of replies concurrently.
+func answerAll(answers []answering) json.RawMessage {
 	replies := make([]json.RawMessage, len(answers))
 	var all sync.WaitGroup
 	for i, answer := range answers {
@@ -109,7 +109,7 @@ func unnamed(list []json.RawMessage) (out [][]byte) {
 func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering {
 	decoded, err := jsonrpc.DecodeMessage(message)
 	if err != nil {
-		return faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
+		return rejectMessage(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 	}
 	r, ok := decoded.(*jsonrpc.Request)
 	if !ok { // a reply to a request that the bridge never sent
@@ -123,7 +123,7 @@ func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering
 	}
 	ctx, end, err := b.begin(ctx, r.ID)
 	if err != nil {
-		return func() json.RawMessage { return replied(r.ID, nil, err) }
+		return func() json.RawMessage { return encodeReply(r.ID, nil, err) }
 	}
 	return func() json.RawMessage {
 		defer end()
@@ -131,7 +131,7 @@ func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering
 		if ctx.Err() != nil {
 			return nil
 		}
-		return replied(r.ID, result, err)
+		return encodeReply(r.ID, result, err)
 	}
 }
 
@@ -185,7 +185,7 @@ func (b *Bridge) answer(ctx context.Context, method string, params json.RawMessa
 	case "tools/list":
 		tools, err := b.set.List(ctx)
 		if err != nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(err)}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: formatError(err)}
 		}
 		if tools == nil {
 			tools = []tool.Tool{}
@@ -233,9 +233,9 @@ func (b *Bridge) call(ctx context.Context, params json.RawMessage) (any, error) 
 	r, err := b.set.Call(ctx, p.Name, p.Arguments)
 	switch {
 	case errors.Is(err, errNoTool):
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: sentence(err)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: formatError(err)}
 	case err != nil:
-		return failed(sentence(err)), nil
+		return failed(formatError(err)), nil
 	case !isList(r.Content):
 		return failed("the tool answered with something else than a list of blocks"), nil
 	}
@@ -247,8 +247,8 @@ func isList(content json.RawMessage) bool {
 	return len(content) > 0 && content[0] == '[' && json.Valid(content)
 }
 
-// sentence formats an error with its hint as one line.
-func sentence(err error) string {
+// formatError formats an error with its hint as one line.
+func formatError(err error) string {
 	text := oneLine(err.Error(), 4<<10)
 	if hint := sandbox.HintOf(err); hint != "" {
 		text += "; hint: " + oneLine(hint, 1<<10)
@@ -256,8 +256,8 @@ func sentence(err error) string {
 	return text
 }
 
-// replied returns the reply to a request.
-func replied(id jsonrpc.ID, result any, err error) json.RawMessage {
+// encodeReply returns the reply to a request.
+func encodeReply(id jsonrpc.ID, result any, err error) json.RawMessage {
 	var raw json.RawMessage
 	if err == nil {
 		raw, err = marshal(result)
@@ -272,8 +272,8 @@ func replied(id jsonrpc.ID, result any, err error) json.RawMessage {
 	return encode(id, nil, wire)
 }
 
-// faulty returns the reply to data that is not a request, and whose ID is unknown.
-func faulty(code int64, text string) answering {
+// rejectMessage returns the reply to data that is not a request, and whose ID is unknown.
+func rejectMessage(code int64, text string) answering {
 	return func() json.RawMessage { return encode(jsonrpc.ID{}, nil, &jsonrpc.Error{Code: code, Message: text}) }
 }
 

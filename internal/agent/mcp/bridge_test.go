@@ -22,13 +22,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// bridged is a bridge to a real server of all tools.
+// bridged returns a bridge to a real server with all tools.
 func bridged(t *testing.T) *mcp.Bridge {
 	t.Helper()
 	return mcp.NewBridge("bridge", open(t, tool.Server{ID: "s", Command: server("plain")}))
 }
 
-// handled is the reply to a message; nil: there is none.
+// handled returns the reply to a message; nil: none.
 func handled(t *testing.T, b *mcp.Bridge, message string) map[string]any {
 	t.Helper()
 	reply, err := b.Handle(t.Context(), json.RawMessage(message))
@@ -45,7 +45,7 @@ func handled(t *testing.T, b *mcp.Bridge, message string) map[string]any {
 	return out
 }
 
-// wire is what the real clients of the fixture expect.
+// wire has the replies that the real clients of the fixture expect.
 type recorded struct{ asked, answered map[string]any }
 
 func wire(t *testing.T) (list []recorded) {
@@ -68,7 +68,8 @@ func wire(t *testing.T) (list []recorded) {
 	return list
 }
 
-// Y7: what Claude Code, Codex and older clients send is answered as they expect.
+// Y7: the bridge answers the messages of Claude Code, Codex and older clients as
+// they expect.
 func Test_Requests_Of_Real_Clients_Are_Answered(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
@@ -76,7 +77,7 @@ func Test_Requests_Of_Real_Clients_Are_Answered(t *testing.T) {
 	if len(asked) != 13 {
 		t.Fatalf("%d messages", len(asked))
 	}
-	for _, one := range asked { // two clients and more, over one connection, which is harder than it was
+	for _, one := range asked { // all clients share one connection, which is harder than the recorded case
 		if one.asked["method"] == "tools/call" {
 			one.asked["params"].(map[string]any)["name"] = "s__echo"
 		}
@@ -115,7 +116,8 @@ func Test_Requests_Of_Real_Clients_Are_Answered(t *testing.T) {
 	}
 }
 
-// Y7: the version that is asked for is spoken, down to 2024-11-05.
+// Y7: the bridge speaks the version that the client requests, down to
+// 2024-11-05.
 func Test_Versions_Are_Negotiated(t *testing.T) {
 	t.Parallel()
 	b := mcp.NewBridge("b", none{})
@@ -130,7 +132,7 @@ func Test_Versions_Are_Negotiated(t *testing.T) {
 	}
 }
 
-// none is a set of no tools: what a server without any is.
+// none is a set without tools, as for a server that has none.
 type none struct{}
 
 func (none) List(context.Context) ([]tool.Tool, error) { return nil, nil }
@@ -176,7 +178,8 @@ func Test_Invalid_Messages_Get_An_Error_Reply(t *testing.T) {
 	}
 }
 
-// Y7: no notification is answered, and both spellings of initialized are one.
+// Y7: no notification gets a reply, and both spellings of initialized have the
+// same effect.
 func Test_Notifications_Get_No_Reply(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
@@ -235,7 +238,8 @@ func Test_The_Context_Ends_Running_Calls(t *testing.T) {
 	}
 }
 
-// stuck is a set whose tools end with their context, and say when they begin.
+// stuck is a set whose tools run until their context ends, and report when they
+// begin.
 type stuck struct{ begun func() }
 
 func (stuck) List(context.Context) ([]tool.Tool, error) { return nil, nil }
@@ -277,11 +281,11 @@ func Test_A_Cancel_That_Follows_At_Once_Finds_Its_Request(t *testing.T) {
 		if err != nil || !strings.Contains(line, `"id":2`) {
 			t.Fatalf("%s %v", line, err)
 		}
-		_ = conn.Close() // and nothing waits for the call
+		_ = conn.Close() // and no goroutine waits for the call
 	}
 }
 
-func Test_Too_Much_At_Once_Is_Refused(t *testing.T) {
+func Test_Excess_Concurrent_Requests_Are_Refused(t *testing.T) {
 	t.Parallel()
 	conn := served(t, stuck{func() {}})
 	go func() {
@@ -298,7 +302,7 @@ func Test_Too_Much_At_Once_Is_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Stream_Goes_On_After_A_Line_That_Is_Wrong(t *testing.T) {
+func Test_A_Stream_Continues_After_An_Invalid_Line(t *testing.T) {
 	t.Parallel()
 	conn := served(t, none{})
 	go func() {

@@ -49,10 +49,10 @@ func (e *ends) String() string {
 	defer e.mu.Unlock()
 	lost, tail := e.missing()
 	if lost == 0 {
-		return text(string(e.head) + string(tail))
+		return validText(string(e.head) + string(tail))
 	}
-	return text(string(e.head)) + fmt.Sprintf("\n[... %d bytes cut ...]\n", lost) + text(string(tail))
+	return validText(string(e.head)) + fmt.Sprintf("\n[... %d bytes cut ...]\n", lost) + validText(string(tail))
 }
 
-// text returns valid UTF-8, as JSON requires.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// validText returns valid UTF-8, as JSON requires.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -18,8 +18,8 @@ var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// variable returns the last value of a name in an environment.
-func variable(env []string, name string) (string, bool) {
+// lookupVariable returns the last value of a name in an environment.
+func lookupVariable(env []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(env) {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
 			return v, true
@@ -36,7 +36,7 @@ func resolve(values map[string]string, env []string, what string) (map[string]st
 			return nil, sandbox.Errorf(sandbox.Invalid, "%s: %.100q cannot be the name of one, or its value has a NUL byte", what, key)
 		}
 		if name, ok := strings.CutPrefix(value, reference); ok {
-			if value, ok = variable(env, name); !ok {
+			if value, ok = lookupVariable(env, name); !ok {
 				return nil, sandbox.Errorf(sandbox.Invalid, "%s %s: the variable %.100s is not set", what, key, name).
 					WithHint("export %.100s before you start", name)
 			}
@@ -54,7 +54,7 @@ func environment(s tool.Server, env []string) ([]string, error) {
 	}
 	out := []string{} // nil would pass this process's whole environment
 	for _, name := range passed {
-		if value, ok := variable(env, name); ok && value != "" {
+		if value, ok := lookupVariable(env, name); ok && value != "" {
 			if _, replaced := own[name]; !replaced {
 				out = append(out, name+"="+value)
 			}
@@ -67,24 +67,24 @@ func environment(s tool.Server, env []string) ([]string, error) {
 	return out, nil
 }
 
-// program finds a program in the PATH of an environment, as a shell would.
-func program(name, dir string, env []string) (string, error) {
+// findProgram finds a program in the PATH of an environment, as a shell would.
+func findProgram(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		return name, executable(name)
+		return name, checkExecutable(name)
 	}
-	path, _ := variable(env, "PATH")
+	path, _ := lookupVariable(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
-		if at := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(at) == nil {
+		if at := filepath.Join(dir, name); filepath.IsAbs(dir) && checkExecutable(at) == nil {
 			return at, nil
 		}
 	}
 	return "", sandbox.Errorf(sandbox.NotFound, "%.200q is in no directory of PATH", name)
 }
 
-func executable(name string) error {
+func checkExecutable(name string) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// remote is the streamable HTTP transport to a server.
-func remote(s tool.Server, env []string) (sdk.Transport, *http.Transport, error) {
+// newHTTPTransport is the streamable HTTP transport to a server.
+func newHTTPTransport(s tool.Server, env []string) (sdk.Transport, *http.Transport, error) {
 	at, err := url.Parse(s.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
 		return nil, nil, sandbox.Errorf(sandbox.Invalid, "server %s: url: expected http(s)://HOST[:PORT]/PATH", s.ID).

@@ -18,8 +18,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host is how an executor offers tools to a coding agent: it listens
-// inside, serves what connects, and tells the agent to start the guest's bridge as its MCP server.
+// Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host does what an executor does to offer tools to a coding agent:
+// it listens in the sandbox, serves each connection, and the agent starts the guest's bridge as its MCP server.
 func Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host(t *testing.T) {
 	t.Parallel()
 	driver := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
@@ -59,7 +59,7 @@ func Test_A_Program_Without_A_Network_Uses_Tools_Of_The_Host(t *testing.T) {
 	served.Wait()
 }
 
-// talk is an agent inside: what it starts as its server is all that it needs.
+// talk plays the agent in the sandbox, which needs only the command of its server.
 func talk(t *testing.T, box *sandbox.Sandbox, i int) {
 	t.Helper()
 	fromUs, in := io.Pipe()

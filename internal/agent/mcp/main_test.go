@@ -21,7 +21,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 )
 
-// TestMain is also the servers: real processes that speak over their standard streams.
+// TestMain also runs the servers: real processes that communicate over their standard
+// streams.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "server" {
 		if err := beServer(os.Args[2]); err != nil {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is the command line of one.
+// server returns the command line of a server.
 func server(kind string) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,14 +53,14 @@ func beServer(kind string) error {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		_ = good().Run(context.Background(), &sdk.StdioTransport{})
-		<-time.After(time.Hour) // a program in which nothing can happen any more is ended
+		<-time.After(time.Hour) // ends a process in which all goroutines wait
 	case "outer":
 		return outer()
 	case "dead":
 		fmt.Fprintln(os.Stderr, "loading\nno configuration in \x1b[31m/nowhere")
 		os.Exit(7)
 	case "deaf":
-		<-time.After(time.Hour) // a program in which nothing can happen any more is ended
+		<-time.After(time.Hour) // ends a process in which all goroutines wait
 	case "garbage":
 		for {
 			fmt.Println(strings.Repeat("}{", 500))
@@ -68,7 +69,7 @@ func beServer(kind string) error {
 	return raw(kind)
 }
 
-// good is a server made with the SDK. It has its tools on several pages.
+// good runs a server made with the SDK, whose tools are on several pages.
 func good() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test"}, &sdk.ServerOptions{PageSize: 2})
 	text := func(t string) *sdk.CallToolResult {
@@ -127,7 +128,7 @@ func good() *sdk.Server {
 	return s
 }
 
-// outer is a server that has servers itself, and does not end them.
+// outer runs a server that starts servers itself and does not end them.
 func outer() error {
 	set, err := mcp.Open(context.Background(), []tool.Server{{ID: "s", Command: server("stubborn")}}, mcp.Options{Env: os.Environ()})
 	if err != nil {
@@ -153,7 +154,7 @@ func outer() error {
 	return s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// raw is a server that does what the SDK would not.
+// raw runs a server with behaviour that the SDK does not permit.
 func raw(kind string) error {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -203,7 +204,7 @@ func reply(kind, id, method string) {
 		fmt.Println("}")
 	case kind == "deep":
 		say(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000))
-	case kind == "flood": // notifications and questions without end, and then the answer
+	case kind == "flood": // notifications and requests without end, and then the answer
 		for i := range 20_000 {
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 			if i%1000 == 0 {

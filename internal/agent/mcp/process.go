@@ -33,15 +33,15 @@ type process struct {
 // in any way, and then it kills the whole group. The group's number is not reused before the leader was waited for.
 const watch = `trap "" TERM INT HUP QUIT; read x; kill -KILL 0`
 
-// start starts a server in its own process group.
-func start(s tool.Server, hostEnv []string) (*process, error) {
+// startProcess starts a server in its own process group.
+func startProcess(s tool.Server, hostEnv []string) (*process, error) {
 	env, err := environment(s, hostEnv)
 	if err != nil {
 		return nil, err
 	}
 	dir, own := s.Dir, ""
 	if dir == "" {
-		temp, _ := variable(hostEnv, "TMPDIR")
+		temp, _ := lookupVariable(hostEnv, "TMPDIR")
 		if dir, err = os.MkdirTemp(temp, "mcp-"+s.ID+"-"); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func start(s tool.Server, hostEnv []string) (*process, error) {
 }
 
 func startIn(s tool.Server, env []string, dir, own string) (*process, error) {
-	path, err := program(s.Command[0], dir, env)
+	path, err := findProgram(s.Command[0], dir, env)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (s *serving) read(ctx context.Context) error {
 		line, err := readLine(in, maxMessage)
 		switch {
 		case errors.Is(err, errTooLong):
-			s.write(faulty(jsonrpc.CodeParseError, err.Error())())
+			s.write(rejectMessage(jsonrpc.CodeParseError, err.Error())())
 			continue
 		case err != nil:
 			return err

@@ -109,7 +109,7 @@ func (s *server) mayBegin() error {
 	since := time.Now().Add(-beginsTime)
 	s.begins = slices.DeleteFunc(s.begins, func(at time.Time) bool { return at.Before(since) })
 	if len(s.begins) >= maxBegins {
-		return sandbox.Errorf(sandbox.Exhausted, "it was begun %d times within a minute", maxBegins).WithHint("find out why it ends")
+		return sandbox.Errorf(sandbox.Exhausted, "it was started %d times within a minute", maxBegins).WithHint("find out why it ends")
 	}
 	s.begins = append(s.begins, time.Now())
 	return nil
@@ -160,11 +160,11 @@ func (s *server) transport(l *live) (sdk.Transport, error) {
 		if _, query, ok := strings.Cut(s.URL, "?"); ok && query != "" {
 			l.secret = strings.NewReplacer(query, "...")
 		}
-		t, web, err := remote(s.Server, s.options.Env)
+		t, web, err := newHTTPTransport(s.Server, s.options.Env)
 		l.web = web
 		return t, err
 	}
-	p, err := start(s.Server, s.options.Env)
+	p, err := startProcess(s.Server, s.options.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 	}
 	res, err := l.session.CallTool(bounded, &sdk.CallToolParams{Name: name, Arguments: arguments})
 	if err == nil {
-		return result(res)
+		return convertResult(res)
 	}
 	if ctx.Err() == nil && errors.Is(bounded.Err(), context.Canceled) {
 		return tool.Result{}, sandbox.Errorf(sandbox.Closed, "it was ended while %s was used", name)

@@ -22,7 +22,7 @@ func sessions(t *testing.T, idle time.Duration, most int) *mcp.Sessions {
 
 func plain() []tool.Server { return []tool.Server{{ID: "s", Command: server("plain")}} }
 
-// pid is the process of a chat's server.
+// pid returns the process ID of a chat's server.
 func pid(t *testing.T, s *mcp.Sessions, key mcp.Key, servers []tool.Server) (pid string, release func()) {
 	t.Helper()
 	set, release, err := s.Acquire(t.Context(), key, servers)
@@ -33,7 +33,7 @@ func pid(t *testing.T, s *mcp.Sessions, key mcp.Key, servers []tool.Server) (pid
 	return pid, release
 }
 
-// Y9: a chat's servers are its user's alone.
+// Y9: each user's chats have their own servers.
 func Test_Servers_Belong_To_A_User_And_A_Chat(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 0, 0)
@@ -127,7 +127,7 @@ func Test_Idle_Sets_Are_Closed(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	release() // once is enough, and the other one uses it still
+	release() // no effect: the other caller still uses the set
 	for range 50 {
 		call(t, set, "s__echo", "{}")
 	}
@@ -161,7 +161,7 @@ func Test_A_Failed_Opening_Is_Retried(t *testing.T) {
 		t.Error(err)
 	}
 	release()
-	_, release = pid(t, s, mcp.Key{User: "bob", Chat: "1"}, plain()) // it takes the place of what nobody uses
+	_, release = pid(t, s, mcp.Key{User: "bob", Chat: "1"}, plain()) // it replaces a set that no request uses
 	release()
 }
 

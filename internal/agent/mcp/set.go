@@ -32,7 +32,7 @@ var _ tool.Set = (*Set)(nil)
 // Open starts servers, which live until Close, and returns when all have listed their tools; ctx bounds only that. When one
 // fails, Open ends the others and returns an error with its name. Without servers the set is empty.
 func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
-	if err := check(servers); err != nil {
+	if err := checkServers(servers); err != nil {
 		return nil, err
 	}
 	set := &Set{}
@@ -52,7 +52,7 @@ func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
 		})
 	}
 	all.Wait()
-	err := first(errs)
+	err := firstError(errs)
 	if err == nil {
 		_, err = set.List(ctx)
 	}
@@ -63,8 +63,8 @@ func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
 	return set, nil
 }
 
-// first returns the error that is not the consequence of another.
-func first(errs []error) error {
+// firstError returns the error that is not the consequence of another.
+func firstError(errs []error) error {
 	var out error
 	for _, err := range errs {
 		if err != nil && (out == nil || sandbox.CodeOf(out) == sandbox.Canceled) {
@@ -74,8 +74,8 @@ func first(errs []error) error {
 	return out
 }
 
-// check rejects servers without a valid ID or address.
-func check(servers []tool.Server) error {
+// checkServers rejects servers without a valid ID or address.
+func checkServers(servers []tool.Server) error {
 	if len(servers) > maxServers {
 		return sandbox.Errorf(sandbox.Invalid, "%d servers, %d are possible", len(servers), maxServers)
 	}

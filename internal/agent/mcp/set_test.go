@@ -24,7 +24,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// open opens servers and closes them with the test.
+// open opens servers and closes them at the end of the test.
 func open(t *testing.T, servers ...tool.Server) *mcp.Set {
 	t.Helper()
 	set, err := mcp.Open(t.Context(), servers, mcp.Options{Env: env(t)})
@@ -269,7 +269,7 @@ func Test_A_Call_That_Is_Given_Up_Is_Canceled_At_The_Server(t *testing.T) {
 	}
 }
 
-// appears waits for a file.
+// appears waits until a file exists.
 func appears(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -287,7 +287,7 @@ func appears(ctx context.Context, name string) bool {
 	}
 }
 
-func Test_A_Server_That_Died_Is_Begun_Anew_A_Few_Times(t *testing.T) {
+func Test_A_Server_That_Died_Is_Restarted_A_Few_Times(t *testing.T) {
 	t.Parallel()
 	set := open(t, tool.Server{ID: "s", Command: server("plain")})
 	pids := map[string]bool{}
@@ -307,11 +307,11 @@ func Test_A_Server_That_Died_Is_Begun_Anew_A_Few_Times(t *testing.T) {
 	}
 }
 
-func Test_Tools_That_Come_Later_Are_Listed(t *testing.T) {
+func Test_Tools_That_A_Server_Adds_Later_Are_Listed(t *testing.T) {
 	t.Parallel()
 	set := open(t, tool.Server{ID: "s", Command: server("plain")})
 	call(t, set, "s__grow", "{}")
-	deadline := time.Now().Add(20 * time.Second) // the notification comes when it comes
+	deadline := time.Now().Add(20 * time.Second) // the notification has no fixed time
 	for {
 		list, err := set.List(t.Context())
 		if err != nil {
@@ -329,7 +329,7 @@ func Test_Tools_That_Come_Later_Are_Listed(t *testing.T) {
 	}
 }
 
-func Test_Many_Calls_Go_On_At_Once(t *testing.T) {
+func Test_Calls_Run_In_Parallel(t *testing.T) {
 	t.Parallel()
 	set := open(t, tool.Server{ID: "a", Command: server("plain")}, tool.Server{ID: "b", Command: server("plain")})
 	var all sync.WaitGroup
@@ -379,7 +379,8 @@ func Test_Close_Leaves_No_Process(t *testing.T) {
 	}
 }
 
-// runs reports whether a process is there that is no zombie: whose parent has ended is reaped by who knows whom.
+// runs reports whether a process exists and is not a zombie: an orphan is reaped by a process that this test
+// does not control.
 func runs(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && syscall.Kill(pid, 0) == nil && !strings.Contains(string(data), ") Z ")
@@ -392,11 +393,11 @@ func Test_Servers_End_When_We_Are_Killed(t *testing.T) {
 	if len(pids) != 3 {
 		t.Fatal(pids)
 	}
-	if far, err := strconv.Atoi(pids[2]); err == nil { // which has left the group, so that nobody finds it
+	if far, err := strconv.Atoi(pids[2]); err == nil { // it has left the group, so a kill of the group misses it
 		t.Cleanup(func() { _ = syscall.Kill(far, syscall.SIGKILL) })
 	}
 	pids = pids[:2]
-	_, _ = set.Call(t.Context(), "outer__kill", nil) // it kills itself, and has no time for anything
+	_, _ = set.Call(t.Context(), "outer__kill", nil) // it kills itself, and runs no clean-up
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
@@ -410,7 +411,7 @@ func Test_Servers_End_When_We_Are_Killed(t *testing.T) {
 	}
 }
 
-func Test_A_Server_Over_HTTP_Is_A_Server(t *testing.T) {
+func Test_A_Server_Over_HTTP_Offers_Its_Tools(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -442,7 +443,7 @@ func Test_A_Server_Over_HTTP_Is_A_Server(t *testing.T) {
 	}
 }
 
-func Test_A_Server_Over_HTTP_That_Forgot_Us_Is_Begun_Anew(t *testing.T) {
+func Test_An_HTTP_Server_That_Lost_The_Session_Is_Initialized_Again(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	begin := func() http.Handler {
@@ -460,7 +461,7 @@ func Test_A_Server_Over_HTTP_That_Forgot_Us_Is_Begun_Anew(t *testing.T) {
 	call(t, set, "far__echo", "{}")
 	for _, cut := range []bool{false, true} {
 		mu.Lock()
-		handler = begin() // which knows of no session
+		handler = begin() // which does not know the session
 		mu.Unlock()
 		if cut {
 			web.CloseClientConnections()
@@ -474,7 +475,7 @@ func Test_A_Server_Over_HTTP_That_Forgot_Us_Is_Begun_Anew(t *testing.T) {
 				}
 				break
 			}
-			if fails++; sandbox.CodeOf(err) != sandbox.Unavailable || fails > 2 { // a connection that was cut, a session that is not known
+			if fails++; sandbox.CodeOf(err) != sandbox.Unavailable || fails > 2 { // a connection that was cut, an unknown session
 				t.Fatal(err)
 			}
 		}
@@ -485,7 +486,7 @@ func Test_A_Server_Over_HTTP_That_Forgot_Us_Is_Begun_Anew(t *testing.T) {
 	set.Close()
 }
 
-func Test_A_Key_Is_Not_Taken_Along_A_Redirect(t *testing.T) {
+func Test_A_Redirect_Does_Not_Receive_The_Key(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
 	t.Cleanup(other.Close)

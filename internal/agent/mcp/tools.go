@@ -70,7 +70,7 @@ func (l *live) listed(ctx context.Context) (all []tool.Tool, err error) {
 			return nil, err
 		}
 		for _, t := range page.Tools {
-			one, err := plain(t)
+			one, err := checkTool(t)
 			if err != nil {
 				return nil, err
 			}
@@ -91,8 +91,8 @@ func (l *live) listed(ctx context.Context) (all []tool.Tool, err error) {
 	return nil, sandbox.Errorf(sandbox.Exhausted, "it lists its tools on more than %d pages", maxPages)
 }
 
-// plain validates a tool.
-func plain(t *sdk.Tool) (tool.Tool, error) {
+// checkTool validates a tool.
+func checkTool(t *sdk.Tool) (tool.Tool, error) {
 	if t == nil || t.Name == "" || len(t.Name) > maxToolName || strings.ContainsFunc(t.Name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./", r)
 	}) {
@@ -113,8 +113,8 @@ func plain(t *sdk.Tool) (tool.Tool, error) {
 	return tool.Tool{Name: t.Name, Description: d, Schema: schema}, nil
 }
 
-// result converts an answer to a tool's result.
-func result(r *sdk.CallToolResult) (tool.Result, error) {
+// convertResult converts an answer to a tool's result.
+func convertResult(r *sdk.CallToolResult) (tool.Result, error) {
 	content := r.Content
 	if len(content) == 0 && r.StructuredContent != nil { // the server left out the text form of the structured content
 		text, err := marshal(r.StructuredContent)

@@ -203,29 +203,29 @@ func (a *answer) hasText() bool {
 	return false
 }
 
-// estimate returns a low estimate of the tokens in so many bytes of text: prose has four to five bytes per token.
-func estimate(bytes int64) int64 { return (bytes + 4) / 5 }
+// estimateTokens returns a low estimate of the tokens in so many bytes of text: prose has four to five bytes per token.
+func estimateTokens(bytes int64) int64 { return (bytes + 4) / 5 }
 
 // booked returns the usage of the answer until now, and whether a part of it is estimated.
 func (a *answer) booked() (u event.Usage, estimated bool) {
 	u = a.usage
 	if !a.toldIn {
-		u.Input = max(u.Input, estimate(a.prompt))
+		u.Input = max(u.Input, estimateTokens(a.prompt))
 	}
 	if !a.toldOut {
-		u.Output = max(u.Output, estimate(a.said))
+		u.Output = max(u.Output, estimateTokens(a.said))
 	}
 	return u, !a.toldIn || !a.toldOut
 }
 
-// count bounds a number of tokens that a server reported.
-func count(n int64) int64 { return min(max(n, 0), 1<<53) }
+// clampCount bounds a number of tokens that a server reported.
+func clampCount(n int64) int64 { return min(max(n, 0), 1<<53) }
 
 // tokens returns the usage of counts whose prompt includes its cached part.
 func tokens(prompt, read, write, output, reasoning int64) event.Usage {
-	read, write = count(read), count(write)
+	read, write = clampCount(read), clampCount(write)
 	return event.Usage{
-		Input: max(0, count(prompt)-read-write), CacheRead: read, CacheWrite: write, Output: count(output), Reasoning: count(reasoning),
+		Input: max(0, clampCount(prompt)-read-write), CacheRead: read, CacheWrite: write, Output: clampCount(output), Reasoning: clampCount(reasoning),
 	}
 }
 

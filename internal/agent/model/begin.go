@@ -15,7 +15,7 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 		return nil, err
 	}
 	req.Reasoning = req.Reasoning.Or(req.Connector.Reasoning)
-	system, said, err := sayings(req.System, req.Messages)
+	system, said, err := convertMessages(req.System, req.Messages)
 	if err != nil {
 		return nil, err
 	}

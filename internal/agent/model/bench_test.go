@@ -17,7 +17,7 @@ import (
 
 var order3 = []connector.Protocol{connector.OpenAI, connector.Responses, connector.Anthropic}
 
-// A whole call, against a server in the same process that answers at once.
+// A whole call to a server in the same process that answers at once.
 func Benchmark_Call(b *testing.B) {
 	for _, p := range order3 {
 		b.Run(string(p), func(b *testing.B) {
@@ -34,7 +34,7 @@ func Benchmark_Call(b *testing.B) {
 	}
 }
 
-// The same request and answer with nothing but the standard library, to be taken off.
+// The same request and answer with only the standard library, to be subtracted.
 func Benchmark_Plain_HTTP(b *testing.B) {
 	for _, p := range order3 {
 		b.Run(string(p), func(b *testing.B) {
@@ -58,7 +58,7 @@ func Benchmark_Plain_HTTP(b *testing.B) {
 	}
 }
 
-// A history of five megabytes, which goes out with each turn.
+// A history of five megabytes, which is sent with each turn.
 func Benchmark_Five_Megabytes(b *testing.B) {
 	for _, p := range order3 {
 		b.Run(string(p), func(b *testing.B) {
@@ -78,7 +78,7 @@ func Benchmark_Five_Megabytes(b *testing.B) {
 	}
 }
 
-// A hundred streams at once, each in the middle of its answer: bytes of the heap for one, the server's part included.
+// A hundred concurrent streams, each in the middle of its answer: heap bytes per stream, with the server's part.
 func Benchmark_A_Hundred_Streams(b *testing.B) {
 	for _, p := range order3 {
 		b.Run(string(p), func(b *testing.B) {

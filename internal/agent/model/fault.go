@@ -43,7 +43,7 @@ func apiFault(format string, args ...any) *fault {
 // short.
 func redact(id, text string, secrets []string) string {
 	for _, s := range secrets {
-		for _, form := range []string{s, url.QueryEscape(s), strings.Trim(quoted(s), `"`)} {
+		for _, form := range []string{s, url.QueryEscape(s), strings.Trim(quoteText(s), `"`)} {
 			text = strings.ReplaceAll(text, form, "[key]")
 		}
 	}
@@ -54,7 +54,7 @@ func redact(id, text string, secrets []string) string {
 	return id + ": " + clip(text, 3*maxFault)
 }
 
-func quoted(s string) string {
+func quoteText(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return s

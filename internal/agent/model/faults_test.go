@@ -139,7 +139,7 @@ func Test_A_Server_That_Cannot_Be_Reached_Is_Named(t *testing.T) {
 	}
 }
 
-func Test_A_Redirect_Does_Not_Take_The_Key_Along(t *testing.T) {
+func Test_A_Redirect_Does_Not_Get_The_Key(t *testing.T) {
 	t.Parallel()
 	for p, answer := range protocols {
 		other := serve(t, answer)
@@ -153,7 +153,7 @@ func Test_A_Redirect_Does_Not_Take_The_Key_Along(t *testing.T) {
 	}
 }
 
-// half is the beginning of each protocol's hello.
+// half is the first half of each protocol's answer Hello.
 var half = map[connector.Protocol][]string{
 	connector.OpenAI:    {`{"id":"c1","choices":[{"index":0,"delta":{"content":"Hel and more"}}]}`},
 	connector.Responses: {`{"type":"response.created","response":{"id":"r1"}}`, `{"type":"response.output_text.delta","delta":"Hel and more"}`},

@@ -51,7 +51,7 @@ func Test_Events_Are_Read_As_The_Standard_Says(t *testing.T) {
 	}
 }
 
-func Test_A_Wait_That_A_Server_Asks_For_Is_Understood(t *testing.T) {
+func Test_Retry_After_Headers_Are_Parsed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
@@ -67,11 +67,11 @@ func Test_A_Wait_That_A_Server_Asks_For_Is_Understood(t *testing.T) {
 	}
 }
 
-func Test_Two_Names_Of_Tools_Stay_Two(t *testing.T) {
+func Test_Two_Names_Of_Tools_Stay_Different(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, name := range []string{"a", "a.b", "a:b", "a_b", "", " ", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66), "ä"} {
-		fit := fitting(name)
+		fit := fitName(name)
 		if len(fit) > 64 || len(fit) == 0 || seen[fit] != "" {
 			t.Errorf("%q is %q, as is %q", name, fit, seen[fit])
 		}
@@ -79,7 +79,8 @@ func Test_Two_Names_Of_Tools_Stay_Two(t *testing.T) {
 	}
 }
 
-// Whatever a server sends: events that can be written and read again, counts within bounds, no success without its word.
+// For any server: the events can be written and read again, the counts are within bounds, and a run succeeds only if the
+// server reported an end.
 func Fuzz_Streams(f *testing.F) {
 	for _, s := range []string{
 		`data: {"id":"c","choices":[{"delta":{"content":"a","tool_calls":[{"index":0,"id":"t","function":{"name":"n","arguments":"{"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}` + "\n\n",
@@ -128,7 +129,7 @@ func Fuzz_Streams(f *testing.F) {
 	})
 }
 
-// Whatever a server says of its fault becomes one short line without the key.
+// Any error text of a server becomes one short line without the key.
 func Fuzz_Faults(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"bad sk-1234\n","code":429}}`), "sk-1234")
 	f.Add([]byte(`[{"error":"x"}]`), `a"b\c`)

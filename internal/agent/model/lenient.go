@@ -7,7 +7,7 @@ import (
 )
 
 // decode reads one event of a stream into a wire type. A member of a type that the API does not have there is left
-// out, because servers that are compatible with an API differ from it in details: only what is not JSON is refused.
+// out, because servers that are compatible with an API differ from it in details: only invalid JSON is refused.
 func decode(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
 	_, mismatch := errors.AsType[*json.UnmarshalTypeError](err)
@@ -29,7 +29,7 @@ func (s *looseString) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseInt is a whole number of a stream. A number in quotes counts, a fraction is cut off, and what is none, or does
+// looseInt is a whole number of a stream. A number in quotes counts, a fraction is cut off, and a value that is not a number, or does
 // not fit, is 0.
 type looseInt int64
 

@@ -53,7 +53,7 @@ func Test_Turns_Tokens_And_Cost_Have_A_Ceiling(t *testing.T) {
 	}
 }
 
-func Test_An_Answer_Without_End_Does_Not_Pass_The_Ceiling_By_Far(t *testing.T) {
+func Test_An_Endless_Answer_Exceeds_The_Ceiling_Only_By_Little(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -82,7 +82,7 @@ func Test_Unreported_Usage_Is_Booked_As_An_Estimate(t *testing.T) {
 	}
 }
 
-func Test_A_Server_That_Refuses_To_Be_Asked_For_Usage_Is_Asked_Without(t *testing.T) {
+func Test_A_Server_That_Refuses_The_Usage_Option_Is_Asked_Without_It(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(422, `{"detail":"stream_options: extra inputs are not permitted"}`), chatHello)
 	_, r := run(t.Context(), t, client(t, model.Options{Retries: -1}), hello(s.connector(connector.OpenAI)))
@@ -260,7 +260,7 @@ func Test_Tool_Output_Is_Bounded_And_Faults_Go_To_The_Model(t *testing.T) {
 	}
 }
 
-func Test_A_Paused_Answer_Goes_On(t *testing.T) {
+func Test_A_Paused_Answer_Is_Continued(t *testing.T) {
 	t.Parallel()
 	s := serve(t, stream(append(half[connector.Anthropic], `{"type":"message_delta","delta":{"stop_reason":"pause_turn"},"usage":{"output_tokens":3}}`)...), messagesHello)
 	_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.Anthropic)))
@@ -276,7 +276,7 @@ func Test_Requests_To_Anthropic_Have_A_Token_Limit(t *testing.T) {
 	} {
 		s := serve(t, messagesHello)
 		req := hello(s.connector(connector.Anthropic))
-		req.Connector.Model, req.Connector.BaseURL = name, s.URL // without the version, as many write it
+		req.Connector.Model, req.Connector.BaseURL = name, s.URL // without the version, as many users write it
 		run(t.Context(), t, client(t, model.Options{}), req)
 		if got := s.body(t, 0); !strings.Contains(got, `"max_tokens":`+want+`,`) || s.paths[0] != "/v1/messages" {
 			t.Errorf("%s: %s %s", name, s.paths[0], got)
@@ -304,7 +304,7 @@ func Test_A_Request_That_Cannot_Be_Sent_Is_An_Error(t *testing.T) {
 		}, "has a user"},
 		{"no message", func(r *model.Request) { r.Messages = nil }, "all messages of the user are empty"},
 		{"an empty message", func(r *model.Request) { r.Messages[0] = message.New(message.User, " \n") }, "all messages of the user are empty"},
-		{"nobody's message", func(r *model.Request) { r.Messages[0].Role = "" }, "messages[0]: expected the role system, user or assistant"},
+		{"a message without a role", func(r *model.Request) { r.Messages[0].Role = "" }, "messages[0]: expected the role system, user or assistant"},
 		{"an image of another kind", part(message.Part{Type: message.Image, Name: "a.bmp", Data: []byte("BM12")}), `messages[0].content[1] ("a.bmp"): models cannot see image/bmp`},
 		{"a program", part(message.Part{Type: message.File, Name: "a.exe", Data: []byte("MZ\x00\xff")}), `messages[0].content[1] ("a.exe"): models cannot read application/octet-stream`},
 		{"an empty file", part(message.Part{Type: message.File, Name: "a.txt"}), `messages[0].content[1] ("a.txt"): the file is empty`},
@@ -336,7 +336,7 @@ func Test_A_Request_That_Cannot_Be_Sent_Is_An_Error(t *testing.T) {
 	}
 }
 
-// lost is a source that has no keys.
+// lost is a source without keys.
 type lost struct{}
 
 func (lost) Key(context.Context, connector.Secret) (string, error) {

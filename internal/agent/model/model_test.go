@@ -92,7 +92,7 @@ func Test_Requests_Follow_The_Protocols(t *testing.T) {
 	}
 }
 
-// uses are answers that ask for two tools at once, one of which there is not, and one whose arguments are broken.
+// uses has answers with two parallel tool calls: one of an unknown tool, one with invalid arguments.
 var uses = map[connector.Protocol][]string{
 	connector.OpenAI: {
 		`{"id":"c1","choices":[{"index":0,"delta":{"reasoning_content":"They want "}}]}`,
@@ -179,7 +179,7 @@ func Test_Tools_Run_And_Their_Results_Go_Back(t *testing.T) {
 	}
 }
 
-// recorded compares events with those in testdata, which agent replay prints.
+// recorded compares events with the recording in testdata, which agent replay prints.
 func recorded(t *testing.T, name string, events []event.Event) {
 	t.Helper()
 	var out bytes.Buffer
@@ -205,7 +205,7 @@ func recorded(t *testing.T, name string, events []event.Event) {
 	}
 }
 
-// order puts the ends of tools, which come as they come, into the order of their beginnings.
+// order sorts the ends of tools, which arrive in any order, by their starts.
 func order(events []event.Event) []event.Event {
 	ends := map[string]event.Event{}
 	var ids []string

@@ -62,8 +62,8 @@ const pdf = "application/pdf"
 // images are the media types that all APIs accept.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// sayings checks messages and converts them. It appends texts of role system to system, and drops empty messages.
-func sayings(system []string, messages []message.Message) ([]string, []saying, error) {
+// convertMessages checks messages and converts them. It appends texts of role system to system, and drops empty messages.
+func convertMessages(system []string, messages []message.Message) ([]string, []saying, error) {
 	system = slices.Clone(system)
 	var out []saying
 	for i, m := range messages {

@@ -17,7 +17,7 @@ func thinking(kind string, budget int64) connector.Reasoning {
 
 func effort(e string) connector.Reasoning { return connector.Reasoning{Effort: e} }
 
-func Test_A_Model_Is_Asked_To_Think_In_The_Words_Of_Its_API(t *testing.T) {
+func Test_Reasoning_Options_Use_The_Form_Of_Each_API(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string
@@ -146,7 +146,7 @@ func Test_A_Server_Without_Summaries_Is_Asked_Again_Without_Them(t *testing.T) {
 	}
 }
 
-func Test_The_Choice_Of_Words_Goes_To_The_Server(t *testing.T) {
+func Test_Top_P_Is_Sent_To_The_Server(t *testing.T) {
 	t.Parallel()
 	top := 0.25
 	for p := range protocols {

@@ -21,7 +21,7 @@ import (
 
 const secret = "sk-test-0123456789/abc"
 
-// keys is a source that has one key for every secret that is not zero.
+// keys is a source with one key for every secret that is not zero.
 type keys struct{}
 
 func (keys) Key(_ context.Context, s connector.Secret) (string, error) {
@@ -31,7 +31,7 @@ func (keys) Key(_ context.Context, s connector.Secret) (string, error) {
 	return secret, nil
 }
 
-// script is a server that answers the nth request with its nth answer, and those after them with the last.
+// script is a server that answers the nth request with its nth answer, and later requests with the last one.
 type script struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -66,7 +66,7 @@ func (s *script) asked() int {
 	return len(s.bodies)
 }
 
-// body is the nth request as JSON.
+// body returns the nth request as JSON.
 func (s *script) body(tb testing.TB, n int) string {
 	tb.Helper()
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *script) connector(p connector.Protocol) connector.Connector {
 	}
 }
 
-// stream answers with events: each is its data, and has the name that its type is.
+// stream returns an answer with events. Each has its data, and the name that its type has.
 func stream(events ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -115,7 +115,7 @@ func status(code int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// Whole answers of the three APIs.
+// Complete answers of the three APIs.
 var (
 	chatHello = stream(
 		`{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}`,
@@ -136,7 +136,7 @@ var (
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}`, `{"type":"message_stop"}`)
 )
 
-// protocols are all of them with an answer that says Hello.
+// protocols has each protocol with an answer that says Hello.
 var protocols = map[connector.Protocol]http.HandlerFunc{
 	connector.OpenAI: chatHello, connector.Responses: responsesHello, connector.Anthropic: messagesHello,
 }
@@ -156,7 +156,8 @@ func hello(c connector.Connector) model.Request {
 	return model.Request{Connector: c, System: []string{"be brief"}, Messages: []message.Message{message.New(message.User, "hi")}}
 }
 
-// run returns the events of a request and what they fold into; every run ends with a result, and tells no key.
+// run returns the events of a request and their response. It checks that the last event is a result, and that
+// no event contains the key.
 func run(ctx context.Context, tb testing.TB, c *model.Client, req model.Request) ([]event.Event, event.Response) {
 	tb.Helper()
 	var fold event.Fold
@@ -186,7 +187,7 @@ func jsonOf(tb testing.TB, v any) string {
 	return string(data)
 }
 
-// functions are tools by name.
+// functions has tools by name.
 type functions map[string]func(ctx context.Context, arguments json.RawMessage) (tool.Result, error)
 
 func (f functions) List(context.Context) ([]tool.Tool, error) {

@@ -54,7 +54,7 @@ func newToolbox(ctx context.Context, set tool.Set) (*toolbox, error) {
 	}
 	box, taken := &toolbox{set: set}, map[string]bool{}
 	for _, t := range tools {
-		name := fitting(t.Name)
+		name := fitName(t.Name)
 		if taken[name] {
 			return nil, invalid("tools: %q has the same name as another tool", clip(t.Name, 100))
 		}
@@ -72,9 +72,9 @@ func newToolbox(ctx context.Context, set tool.Set) (*toolbox, error) {
 	return box, nil
 }
 
-// fitting returns a name that all APIs accept: at most 64 letters, digits, '-' and '_'. A changed name ends with a hash, so
+// fitName returns a name that all APIs accept: at most 64 letters, digits, '-' and '_'. A changed name ends with a hash, so
 // that two names stay different.
-func fitting(name string) string {
+func fitName(name string) string {
 	fit := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r
@@ -128,7 +128,7 @@ func (r *run) use(ctx context.Context, message string, uses []*block) []result {
 		f, _ := r.tools.find(u.name)
 		input, fine := argumentsOf(u)
 		if !fine {
-			input = json.RawMessage(quoted(u.text.String()))
+			input = json.RawMessage(quoteText(u.text.String()))
 		}
 		r.yield(event.Event{Kind: event.ToolStarted, Message: message, Tool: &event.Tool{ID: u.id, Name: f.real, Input: input}})
 		wg.Go(func() {

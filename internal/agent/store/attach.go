@@ -34,7 +34,7 @@ type Attachment struct {
 
 // String returns the line that replaces the file in a message.
 func (a Attachment) String() string {
-	return fmt.Sprintf("[Attached file: %s (%s, %s)]", a.Path, a.MediaType, size(a.Size))
+	return fmt.Sprintf("[Attached file: %s (%s, %s)]", a.Path, a.MediaType, formatSize(a.Size))
 }
 
 // Attach copies a file into the workspace and does not replace files of the same name. It reads at most
@@ -45,7 +45,7 @@ func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (At
 		return Attachment{}, err
 	}
 	defer dir.Close()
-	f, name, err := create(dir, safeName(name), nil)
+	f, name, err := createFile(dir, safeName(name), nil)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -53,7 +53,7 @@ func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (At
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = dir.Remove(name) // the first error is returned
 		if _, ok := errors.AsType[*sandbox.Error](err); !ok {
-			err = sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
+			err = sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", quoteBriefly(name), err)
 		}
 		return Attachment{}, err
 	}
@@ -92,7 +92,7 @@ func (w *Workspace) placed(ctx context.Context, p message.Part) (Attachment, err
 		return Attachment{}, err
 	}
 	defer dir.Close()
-	f, name, err := create(dir, safeName(p.Name), p.Data)
+	f, name, err := createFile(dir, safeName(p.Name), p.Data)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -134,9 +134,9 @@ func (w *Workspace) attachments() (*os.Root, error) {
 	return dir, nil
 }
 
-// create creates a file with the name, or with the name and a number. If data is given and such a file already has that
+// createFile creates a file with the name, or with the name and a number. If data is given and such a file already has that
 // content, create returns its name and no file.
-func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
+func createFile(dir *os.Root, name string, data []byte) (*os.File, string, error) {
 	const most = 1000
 	ext := path.Ext(name)
 	if ext == name {
@@ -152,12 +152,12 @@ func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
 		case err == nil:
 			return f, next, nil
 		case !errors.Is(err, fs.ErrExist):
-			return nil, "", sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
+			return nil, "", sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", quoteBriefly(name), err)
 		case data != nil && hasContent(dir, next, data):
 			return nil, next, nil
 		}
 	}
-	return nil, "", sandbox.Errorf(sandbox.Exhausted, "attach %s: the workspace has %d files of that name", brief(name), most)
+	return nil, "", sandbox.Errorf(sandbox.Exhausted, "attach %s: the workspace has %d files of that name", quoteBriefly(name), most)
 }
 
 // hasContent reports whether a file has this content. An agent may have put any file there and may change it meanwhile.
@@ -192,7 +192,7 @@ func (w *Workspace) fill(ctx context.Context, f *os.File, from io.Reader) (Attac
 		return Attachment{}, err
 	}
 	if n > most {
-		return Attachment{}, sandbox.Errorf(sandbox.Exhausted, "attach %s: over %s, which is the most", brief(path.Base(f.Name())), size(most)).
+		return Attachment{}, sandbox.Errorf(sandbox.Exhausted, "attach %s: over %s, which is the most", quoteBriefly(path.Base(f.Name())), formatSize(most)).
 			WithHint("attach a smaller file")
 	}
 	return Attachment{MediaType: mediaType(head.Bytes()), Size: n}, nil
@@ -248,7 +248,7 @@ func extension(p message.Part) string {
 	return map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[p.MediaType]
 }
 
-func size(n int64) string {
+func formatSize(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d B", n)

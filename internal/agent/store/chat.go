@@ -58,7 +58,7 @@ func (s *Store) Chat(ctx context.Context, user, id string) (Chat, error) {
 	}
 	found, err := s.Chats(ctx, Filter{User: user, ID: id})
 	if err == nil && len(found) == 0 {
-		err = sandbox.Errorf(sandbox.NotFound, "user %s has no chat %s", brief(user), id).WithHint("list them with 'agent chats'")
+		err = sandbox.Errorf(sandbox.NotFound, "user %s has no chat %s", quoteBriefly(user), id).WithHint("list them with 'agent chats'")
 	}
 	if err != nil {
 		return Chat{}, err

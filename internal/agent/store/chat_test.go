@@ -61,7 +61,7 @@ func Test_A_Chat_Stores_Messages_In_Order(t *testing.T) {
 	}
 }
 
-func Test_Two_Requests_On_One_Chat_Are_Not_Answered_At_Once(t *testing.T) {
+func Test_Two_Requests_On_One_Chat_Do_Not_Run_Concurrently(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, other := open(t, dir, store.Options{}), open(t, dir, store.Options{})
@@ -192,7 +192,7 @@ func Test_A_Removed_Chat_Leaves_Only_Its_Usage(t *testing.T) {
 	}
 }
 
-func Test_Chats_Are_Listed_The_Last_One_First(t *testing.T) {
+func Test_Chats_Are_Listed_Newest_First(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
@@ -221,7 +221,7 @@ func Test_Chats_Are_Listed_The_Last_One_First(t *testing.T) {
 	}
 }
 
-func Test_New_IDs_Are_Good_And_Sorted(t *testing.T) {
+func Test_New_IDs_Are_Valid_And_Sorted(t *testing.T) {
 	t.Parallel()
 	at, last := newClock(), ""
 	for range 100 {

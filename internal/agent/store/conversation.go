@@ -56,7 +56,7 @@ func (s *Store) Converse(ctx context.Context, r Request) (*Conversation, error) 
 	case errors.Is(err, sandbox.ErrNotFound):
 		chat, err = Chat{User: r.User, ID: r.Chat, Assistant: r.Assistant}, nil
 	case err == nil && chat.Assistant != r.Assistant:
-		err = sandbox.Errorf(sandbox.Invalid, "chat %s is with assistant %s, not with %s", r.Chat, brief(chat.Assistant), brief(r.Assistant)).
+		err = sandbox.Errorf(sandbox.Invalid, "chat %s is with assistant %s, not with %s", r.Chat, quoteBriefly(chat.Assistant), quoteBriefly(r.Assistant)).
 			WithHint("begin another chat")
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func bodiesOf(messages []message.Message) ([]body, error) {
 	out := make([]body, 0, len(messages))
 	for _, m := range messages {
 		if m.Role != message.User && m.Role != message.Assistant {
-			return nil, sandbox.Errorf(sandbox.Invalid, "a message of role %s is not part of a chat", brief(string(m.Role)))
+			return nil, sandbox.Errorf(sandbox.Invalid, "a message of role %s is not part of a chat", quoteBriefly(string(m.Role)))
 		}
 		s, b := stored{Role: m.Role}, body{data: map[string][]byte{}}
 		for _, p := range m.Parts {

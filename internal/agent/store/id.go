@@ -39,7 +39,7 @@ func CheckID(id string) error {
 		return nil
 	}
 	return sandbox.Errorf(sandbox.Invalid, "id %s: expected at most %d letters, digits, '.', '_' and '-', and a letter or digit first",
-		brief(id), maxID).WithHint("choose another id, or leave it out")
+		quoteBriefly(id), maxID).WithHint("choose another id, or leave it out")
 }
 
 // checkName validates an external name.
@@ -47,7 +47,7 @@ func checkName(what, name string) error {
 	if name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0) {
 		return nil
 	}
-	return sandbox.Errorf(sandbox.Invalid, "%s %s: expected UTF-8 of 1 to %d bytes", what, brief(name), maxName)
+	return sandbox.Errorf(sandbox.Invalid, "%s %s: expected UTF-8 of 1 to %d bytes", what, quoteBriefly(name), maxName)
 }
 
 func checkOwner(user, chat string) error {
@@ -57,18 +57,18 @@ func checkOwner(user, chat string) error {
 	return CheckID(chat)
 }
 
-// brief quotes a possibly long text.
-func brief(s string) string {
+// quoteBriefly quotes a possibly long text.
+func quoteBriefly(s string) string {
 	if len(s) > 60 {
 		return fmt.Sprintf("%q...", s[:60])
 	}
 	return fmt.Sprintf("%q", s)
 }
 
-// component encodes any name as one path component. Different names give different components, even on file systems that
+// encodeComponent encodes any name as one path component. Different names give different components, even on file systems that
 // ignore case or Unicode normalization. Lower-case letters, digits, '-', '_' and a '.' that is not the first stand for
 // themselves, every other byte becomes '=' and two digits; a long name is cut and followed by '=.' and a hash.
-func component(name string) string {
+func encodeComponent(name string) string {
 	const most, prefix = 120, 48
 	var b strings.Builder
 	for i := range len(name) {

@@ -27,32 +27,32 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, r Run, l Limits, now time
 		return left, err
 	}
 	if l.Requests > 0 && len(open) >= l.Requests {
-		return left, sandbox.Errorf(sandbox.Exhausted, "user %s has %d requests running; %d at once are allowed", brief(r.User), len(open), l.Requests).
+		return left, sandbox.Errorf(sandbox.Exhausted, "user %s has %d requests running; %d at once are allowed", quoteBriefly(r.User), len(open), l.Requests).
 			WithHint("wait until one of them has ended")
 	}
 	from, to := s.day(now)
-	tokens, spent, err := used(ctx, tx, r.User, from, to, open)
+	tokens, spent, err := sumUsage(ctx, tx, r.User, from, to, open)
 	if err != nil {
 		return left, err
 	}
 	free := "it is free again at " + to.Format("2006-01-02 15:04 MST")
 	if l.Tokens > 0 {
 		if left.Tokens = max(0, l.Tokens-tokens); left.Tokens == 0 || r.ReserveTokens > left.Tokens {
-			return left, sandbox.Errorf(sandbox.Exhausted, "user %s has %d tokens left of %d a day, and this needs %d", brief(r.User),
+			return left, sandbox.Errorf(sandbox.Exhausted, "user %s has %d tokens left of %d a day, and this needs %d", quoteBriefly(r.User),
 				left.Tokens, l.Tokens, max(1, r.ReserveTokens)).WithHint("%s", free)
 		}
 	}
 	if l.USD > 0 {
 		if left.USD = max(0, l.USD-spent); left.USD == 0 || r.ReserveUSD > left.USD {
-			return left, sandbox.Errorf(sandbox.Exhausted, "user %s has $%.4f left of $%.2f a day, and this may cost $%.4f", brief(r.User),
+			return left, sandbox.Errorf(sandbox.Exhausted, "user %s has $%.4f left of $%.2f a day, and this may cost $%.4f", quoteBriefly(r.User),
 				left.USD, l.USD, r.ReserveUSD).WithHint("%s", free)
 		}
 	}
 	return left, nil
 }
 
-// used returns a user's usage between two times, and the excess that the open runs have reserved.
-func used(ctx context.Context, tx *sql.Tx, user string, from, to time.Time, open []string) (tokens int64, cost float64, err error) {
+// sumUsage returns a user's usage between two times, and the excess that the open runs have reserved.
+func sumUsage(ctx context.Context, tx *sql.Tx, user string, from, to time.Time, open []string) (tokens int64, cost float64, err error) {
 	const sum = `SELECT coalesce(sum(input + output + cache_read + cache_write), 0), coalesce(sum(cost), 0.0)
 		FROM runs WHERE user = ? AND started >= ? AND started < ?`
 	if err = tx.QueryRowContext(ctx, sum, user, millis(from), millis(to)).Scan(&tokens, &cost); err != nil {
@@ -110,7 +110,7 @@ const Unfinished = "unfinished"
 // running reports whether the process of an open run is alive: it holds the run's lock.
 func (s *Store) running(ctx context.Context, id string) (bool, error) {
 	// Shared, so that two readers do not mistake each other for the run.
-	h, err := s.lock(ctx, "run-"+component(id), shared, false)
+	h, err := s.lock(ctx, "run-"+encodeComponent(id), shared, false)
 	if errors.Is(err, errHeld) {
 		return true, nil
 	}

@@ -39,7 +39,7 @@ func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*hel
 				_ = f.Close() // not written
 				return nil, errHeld
 			}
-			if err := await(ctx, f, how); err != nil {
+			if err := waitLock(ctx, f, how); err != nil {
 				return nil, err
 			}
 		} else if err != nil {
@@ -47,15 +47,15 @@ func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*hel
 			return nil, sandbox.Errorf(sandbox.Unavailable, "lock %s: %w", file, err)
 		}
 		// The previous holder may have removed the file, and others may lock a new file of the same name.
-		if same(f, file) {
+		if isSameFile(f, file) {
 			return &held{f}, nil
 		}
 		(&held{f}).release(false)
 	}
 }
 
-// await waits for a lock. It closes f on failure.
-func await(ctx context.Context, f *os.File, how int) error {
+// waitLock waits for a lock. It closes f on failure.
+func waitLock(ctx context.Context, f *os.File, how int) error {
 	got := make(chan error, 1)
 	go func() { got <- flock(f, how) }()
 	select {
@@ -84,7 +84,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-func same(f *os.File, name string) bool {
+func isSameFile(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false

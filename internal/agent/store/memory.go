@@ -105,11 +105,11 @@ func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessag
 func checkEntry(key string, value json.RawMessage) error {
 	switch {
 	case key == "" || len(key) > maxKey:
-		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: expected 1 to %d bytes", brief(key), maxKey)
+		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: expected 1 to %d bytes", quoteBriefly(key), maxKey)
 	case len(value) > maxValue:
-		return sandbox.Errorf(sandbox.Exhausted, "memory: key %s: a value of %d bytes; at most %d are allowed", brief(key), len(value), maxValue)
+		return sandbox.Errorf(sandbox.Exhausted, "memory: key %s: a value of %d bytes; at most %d are allowed", quoteBriefly(key), len(value), maxValue)
 	case !json.Valid(value):
-		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: the value is not JSON", brief(key))
+		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: the value is not JSON", quoteBriefly(key))
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is another process that works with the store. It says a line for each thing that is done.
+// child is another process that uses the store. It prints a line for each completed step.
 func child(mode, dir string) int {
 	ctx := context.Background()
 	if mode == "full" {
-		// The kernel lets no file grow further, which is a full disk to who writes.
+		// The kernel lets no file grow further, as on a full disk.
 		signal.Ignore(syscall.SIGXFSZ)
 		limit := &syscall.Rlimit{Cur: 600 << 10, Max: 600 << 10}
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, limit); err != nil {
@@ -40,7 +40,7 @@ func child(mode, dir string) int {
 	}
 	at := time.Now()
 	s, err := store.Open(ctx, dir, store.Options{Now: func() time.Time {
-		if mode == "mount" { // a second passes between any two looks at the clock
+		if mode == "mount" { // at least one second between two reads of the clock
 			at = at.Add(time.Second)
 			return at
 		}
@@ -72,7 +72,7 @@ func child(mode, dir string) int {
 			return fail(err)
 		}
 		fmt.Println("holds", c.Chat().ID, w.Dir)
-		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent kills it
 		return 1
 	case "write", "full":
 		for {
@@ -85,7 +85,8 @@ func child(mode, dir string) int {
 	return 2
 }
 
-// sweepMounted mounts a directory into a workspace, in mounts of its own, and sweeps that.
+// sweepMounted mounts a directory in a workspace, in its own mount namespace, and sweeps
+// that.
 func sweepMounted(ctx context.Context, s *store.Store) error {
 	w, err := s.OpenWorkspace(ctx, "ann", "c1", store.Limits{})
 	if err != nil {
@@ -97,7 +98,7 @@ func sweepMounted(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	for range 2 { // the next one tries again
+	for range 2 { // the next sweep retries
 		r, err := s.Sweep(ctx, store.Sweeping{OlderThan: time.Nanosecond})
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func fail(err error) int {
 	return 1
 }
 
-// start starts a child, which the test ends.
+// start starts a child, which ends with the test.
 func start(t *testing.T, mode, dir string) (*osexec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	self, err := os.Executable()
@@ -131,7 +132,7 @@ func start(t *testing.T, mode, dir string) (*osexec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-func Test_A_Writer_Killed_At_Any_Moment_Leaves_A_Whole_Store(t *testing.T) {
+func Test_A_Writer_Killed_At_Any_Moment_Leaves_A_Consistent_Store(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	done := int64(0)
@@ -144,7 +145,7 @@ func Test_A_Writer_Killed_At_Any_Moment_Leaves_A_Whole_Store(t *testing.T) {
 			done++
 		}
 		must(t, cmd.Process.Kill())
-		for out.Scan() { // what it had said before it died
+		for out.Scan() { // the steps that it had printed when it died
 			done++
 		}
 		_ = cmd.Wait() // it was killed
@@ -232,7 +233,7 @@ func Test_Many_Processes_Use_One_Store_From_Its_First_Moment(t *testing.T) {
 	}
 }
 
-// Y17: how many run is asked of the kernel, not counted.
+// Y17: the number of running requests comes from kernel locks, not from a counter.
 func Test_Locks_Of_A_Dead_Process_Are_Free(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -306,7 +307,7 @@ func Test_A_Sweep_Leaves_Mounts_In_A_Workspace(t *testing.T) {
 	if text, err := os.ReadFile(canary); err != nil || string(text) != "alive" {
 		t.Errorf("the canary: %q %v", text, err)
 	}
-	// The mount went with its process.
+	// The mount ended with its process.
 	sweep(t, open(t, filepath.Join(dir, "store"), store.Options{}), store.Sweeping{})
 	if left, err := os.ReadDir(filepath.Join(dir, "store", "workspaces", ".trash")); err != nil || len(left) != 0 {
 		t.Errorf("the trash has %v %v", left, err)

@@ -64,7 +64,7 @@ func (s *Store) Begin(ctx context.Context, r Run, l Limits) (*Running, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	h, err := s.lock(ctx, "run-"+component(r.ID), exclusive, false)
+	h, err := s.lock(ctx, "run-"+encodeComponent(r.ID), exclusive, false)
 	if errors.Is(err, errHeld) {
 		return nil, sandbox.Errorf(sandbox.Exists, "run %s is running", r.ID)
 	}
@@ -79,7 +79,7 @@ func (s *Store) Begin(ctx context.Context, r Run, l Limits) (*Running, error) {
 		}
 		const put = `INSERT INTO runs (id, user, assistant, chat, connector, executor, started, reserved_tokens, reserved_usd)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-		res, err := tx.ExecContext(ctx, put, r.ID, r.User, r.Assistant, r.Chat, r.Connector, r.Executor, millis(now), count(r.ReserveTokens), r.ReserveUSD)
+		res, err := tx.ExecContext(ctx, put, r.ID, r.User, r.Assistant, r.Chat, r.Connector, r.Executor, millis(now), clampCount(r.ReserveTokens), r.ReserveUSD)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (r Run) check() error {
 			return err
 		}
 	}
-	if usd(&r.ReserveUSD) == nil || r.ReserveTokens < 0 {
+	if clampCost(&r.ReserveUSD) == nil || r.ReserveTokens < 0 {
 		return sandbox.Errorf(sandbox.Invalid, "a run reserves %d tokens and %g US dollars: expected no negative numbers", r.ReserveTokens, r.ReserveUSD)
 	}
 	return nil
@@ -140,7 +140,7 @@ func (r *Running) Finish(ctx context.Context, result event.Response) error {
 }
 
 func (r *Running) book(ctx context.Context, outcome *string, e event.Response) error {
-	took := count(e.DurationMS)
+	took := clampCount(e.DurationMS)
 	if took == 0 {
 		took = max(0, millis(r.store.now())-millis(r.Started))
 	}
@@ -149,8 +149,8 @@ func (r *Running) book(ctx context.Context, outcome *string, e event.Response) e
 		cache_write = ?, reasoning = ?, cost = ?, estimated = ?, executor = CASE executor WHEN '' THEN ? ELSE executor END
 		WHERE id = ? AND outcome IS NULL`
 	return r.store.write(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, set, outcome, took, count(e.Turns), count(e.Tools), len(e.Denials), count(u.Input), count(u.Output),
-			count(u.CacheRead), count(u.CacheWrite), count(u.Reasoning), usd(e.CostUSD), e.Estimated || outcome == nil, cut(e.Executor), r.ID)
+		res, err := tx.ExecContext(ctx, set, outcome, took, clampCount(e.Turns), clampCount(e.Tools), len(e.Denials), clampCount(u.Input), clampCount(u.Output),
+			clampCount(u.CacheRead), clampCount(u.CacheWrite), clampCount(u.Reasoning), clampCost(e.CostUSD), e.Estimated || outcome == nil, cutName(e.Executor), r.ID)
 		if err != nil {
 			return err
 		}
@@ -185,9 +185,9 @@ func bookModels(ctx context.Context, tx *sql.Tx, run string, models []event.Mode
 			output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
 			cache_write = cache_write + excluded.cache_write, reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost`
 		u := m.Usage
-		if _, err := tx.ExecContext(ctx, put, run, cut(m.Model), count(u.Input), count(u.Output), count(u.CacheRead),
-			count(u.CacheWrite), count(u.Reasoning), usd(m.CostUSD)); err != nil {
-			return fmt.Errorf("model %s: %w", brief(m.Model), err)
+		if _, err := tx.ExecContext(ctx, put, run, cutName(m.Model), clampCount(u.Input), clampCount(u.Output), clampCount(u.CacheRead),
+			clampCount(u.CacheWrite), clampCount(u.Reasoning), clampCost(m.CostUSD)); err != nil {
+			return fmt.Errorf("model %s: %w", quoteBriefly(m.Model), err)
 		}
 	}
 	return nil
@@ -205,16 +205,16 @@ func (r *Running) Close() error {
 	return nil
 }
 
-// count clamps an external number so that many of them can be summed.
-func count(n int64) int64 { return min(max(0, n), 1e12) }
+// clampCount clamps an external number so that many of them can be summed.
+func clampCount(n int64) int64 { return min(max(0, n), 1e12) }
 
-// usd returns a cost that can be summed, or nil (unknown) for an invalid external one.
-func usd(cost *float64) *float64 {
+// clampCost returns a cost that can be summed, or nil (unknown) for an invalid external one.
+func clampCost(cost *float64) *float64 {
 	if cost == nil || !(*cost >= 0 && *cost <= 1e9) || math.IsNaN(*cost) {
 		return nil
 	}
 	return cost
 }
 
-// cut truncates an executor's name of something.
-func cut(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxName)], "") }
+// cutName truncates an executor's name of something.
+func cutName(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxName)], "") }

@@ -37,7 +37,7 @@ func Test_A_Run_Is_Booked_Once(t *testing.T) {
 	must(t, r.Progress(t.Context(), used))
 	now.add(1500 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // whoever asked has gone; it is booked
+	cancel() // the caller has gone; the run is booked anyway
 	result := event.Response{
 		Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1}, CostUSD: new(0.25),
 		Turns: 2, Tools: 3, Denials: make([]event.Denial, 4), Executor: "claude",
@@ -85,7 +85,7 @@ func Test_An_Unfinished_Run_Preserves_Its_Usage(t *testing.T) {
 	}
 }
 
-func Test_Bad_Runs_Are_Refused_And_Wild_Numbers_Are_Tamed(t *testing.T) {
+func Test_Bad_Runs_Are_Refused_And_Extreme_Numbers_Are_Clamped(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), store.Options{})
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func Test_Bad_Runs_Are_Refused_And_Wild_Numbers_Are_Tamed(t *testing.T) {
 	wants(t, err, sandbox.Invalid, `usage by "color": expected user, assistant, model or day`)
 }
 
-// books has runs of two users on days when the clocks of Berlin change (2026-03-29, at 1 o'clock UTC).
+// books has runs of two users on days when Berlin changes its clocks (2026-03-29, at 1 o'clock UTC).
 func books(t *testing.T) *store.Store {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -162,7 +162,7 @@ func Test_Usage_Is_Summed_Up(t *testing.T) {
 		{"of a user", store.Query{By: store.ByDay, User: "ann"}, "2026-03-28: 1/0/0 1 1; 2026-03-29: 1/1/1 10 -; total 2/1/1 11 1"},
 		{"of an assistant", store.Query{Assistant: "abob"}, "bob: 2/1/0 100 0.5; total 2/1/0 100 0.5"},
 		{"from and to", store.Query{From: day(29), To: day(30)}, "bob: 2/1/0 100 0.5; total 2/1/0 100 0.5"},
-		{"of nobody", store.Query{User: "carl"}, "total 0/0/0 0 -"},
+		{"of an unknown user", store.Query{User: "carl"}, "total 0/0/0 0 -"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func Test_Limits_Of_A_User_Hold(t *testing.T) {
 	}
 	must(t, one.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 100, CacheRead: 50, Output: 50}, CostUSD: new(0.1)}))
 	two := begin(t, s, run, l)
-	if two.Left.Tokens != 600 || two.Left.USD != 1.5 { // what one may use is not counted twice
+	if two.Left.Tokens != 600 || two.Left.USD != 1.5 { // used tokens do not count twice
 		t.Errorf("%+v", two.Left)
 	}
 	wants(t, try(run), sandbox.Exhausted, `user "ann" has 2 requests running; 2 at once are allowed hint: wait`)
@@ -227,7 +227,7 @@ func Test_Limits_Of_A_User_Hold(t *testing.T) {
 	}
 }
 
-// Y17: a limit neither drifts nor is passed.
+// Y17: a limit does not drift and cannot be exceeded.
 func Test_Concurrent_Runs_Do_Not_Exceed_The_Limit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -101,7 +101,7 @@ func (s *Store) prepare() error {
 		}
 	}
 	for _, dir := range []string{s.dir, s.at("locks"), s.at("workspaces"), s.trash()} {
-		if err := private(dir); err != nil {
+		if err := makePrivate(dir); err != nil {
 			return sandbox.Errorf(sandbox.CodeOf(err), "the store: %w", err).WithHint("make it a directory that only you can write to")
 		}
 	}
@@ -113,8 +113,8 @@ func (s *Store) prepare() error {
 	return f.Close()
 }
 
-// private creates a directory for this user alone, or removes other users' permissions from an existing one.
-func private(dir string) error {
+// makePrivate creates a directory for this user alone, or removes other users' permissions from an existing one.
+func makePrivate(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case os.IsNotExist(err):

@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// clock is a time that a test sets.
+// clock is a time that the test sets.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -60,7 +60,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// wants fails unless err has the code, and says text in one line.
+// wants fails the test unless err has the code and one line that contains text.
 func wants(t *testing.T, err error, code sandbox.Code, text string) {
 	t.Helper()
 	if err == nil || sandbox.CodeOf(err) != code || !strings.Contains(err.Error()+" hint: "+sandbox.HintOf(err), text) {
@@ -101,7 +101,7 @@ func say(t *testing.T, s *store.Store, user, chat, text string) {
 	must(t, c.Close())
 }
 
-// request is what a run does with the store: it books, and adds a turn of two messages and a file.
+// request uses the store as a run does: it books, and adds a turn of two messages and a file.
 func request(ctx context.Context, s *store.Store, chat string) error {
 	const user = "ann"
 	c, err := s.Converse(ctx, store.Request{User: user, Chat: chat, Assistant: "coder"})
@@ -122,7 +122,7 @@ func request(ctx context.Context, s *store.Store, chat string) error {
 	return errors.Join(err, r.Finish(ctx, event.Response{Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 1}, CostUSD: &cost}), c.Close())
 }
 
-func Test_A_Store_Is_Its_Users_Alone(t *testing.T) {
+func Test_Only_Its_User_Can_Read_A_Store(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "odd?name%20#x", "agent")
 	must(t, os.MkdirAll(dir, 0o755))
@@ -143,7 +143,7 @@ func Test_A_Store_Is_Its_Users_Alone(t *testing.T) {
 	}
 }
 
-func Test_A_Store_Is_There_Again_When_It_Is_Opened_Again(t *testing.T) {
+func Test_A_Store_Persists_When_It_Is_Opened_Again(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range 3 {
@@ -159,7 +159,7 @@ func Test_A_Store_Is_There_Again_When_It_Is_Opened_Again(t *testing.T) {
 	}
 }
 
-func Test_A_Bad_Store_Is_Refused_And_Left_As_It_Is(t *testing.T) {
+func Test_Open_Refuses_And_Does_Not_Change_A_Bad_Store(t *testing.T) {
 	t.Parallel()
 	write := func(name, text string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -216,7 +216,7 @@ func directory(t *testing.T, dir string) {
 	must(t, os.Mkdir(filepath.Join(dir, "agent.db"), 0o700))
 }
 
-// damaged makes a store with pages that are noise.
+// damaged makes a store whose pages are random bytes.
 func damaged(t *testing.T, dir string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{})
@@ -231,7 +231,7 @@ func damaged(t *testing.T, dir string) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-func Test_Options_That_Make_No_Sense_Are_Refused(t *testing.T) {
+func Test_Invalid_Options_Are_Refused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, dir string

@@ -65,7 +65,7 @@ func (s *Store) Usage(ctx context.Context, q Query) (Totals, error) {
 	keys := map[By]string{ByUser: "runs.user", ByAssistant: "runs.assistant", ByModel: "m.model", ByDay: fmt.Sprintf("(runs.started / %d)", bucket)}
 	key, ok := keys[q.By]
 	if !ok {
-		return out, sandbox.Errorf(sandbox.Invalid, "usage by %s: expected user, assistant, model or day", brief(string(q.By)))
+		return out, sandbox.Errorf(sandbox.Invalid, "usage by %s: expected user, assistant, model or day", quoteBriefly(string(q.By)))
 	}
 	sums, err := s.sums(ctx, q, key, q.By == ByModel)
 	if err != nil {

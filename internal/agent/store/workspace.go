@@ -36,7 +36,7 @@ func (s *Store) workspaces() string { return s.at("workspaces") }
 func (s *Store) trash() string { return filepath.Join(s.workspaces(), ".trash") }
 
 func (s *Store) dirOf(p place) string {
-	return filepath.Join(s.workspaces(), component(p.user), "chat-"+component(p.chat))
+	return filepath.Join(s.workspaces(), encodeComponent(p.user), "chat-"+encodeComponent(p.chat))
 }
 
 // OpenWorkspace opens the workspace of a chat, and creates an empty directory if it is missing. Exhausted: the
@@ -79,7 +79,7 @@ func (s *Store) enroll(ctx context.Context, p place, l Limits) (isNew bool, err 
 			return err
 		}
 		if l.Workspaces > 0 && n >= l.Workspaces {
-			return sandbox.Errorf(sandbox.Exhausted, "user %s has %d workspaces; %d are allowed", brief(p.user), n, l.Workspaces).
+			return sandbox.Errorf(sandbox.Exhausted, "user %s has %d workspaces; %d are allowed", quoteBriefly(p.user), n, l.Workspaces).
 				WithHint("remove a chat that is not needed any more, with 'agent chats --remove CHAT', or old ones with 'agent prune'")
 		}
 		_, err = tx.ExecContext(ctx, "INSERT INTO workspaces VALUES (?, ?, ?, ?)", p.user, p.chat, now, now)

@@ -29,7 +29,7 @@ func gone(t *testing.T, path string) {
 	}
 }
 
-// workspace makes one that nobody uses.
+// workspace makes a workspace that is not in use.
 func workspace(t *testing.T, s *store.Store, user, chat string) string {
 	t.Helper()
 	w, err := s.OpenWorkspace(t.Context(), user, chat, store.Limits{})
@@ -124,7 +124,7 @@ func Test_Bad_Workspaces_Are_Refused(t *testing.T) {
 	workspace(t, s, "ann", "c2")
 	_, err = s.OpenWorkspace(t.Context(), "ann", "c3", two)
 	wants(t, err, sandbox.Exhausted, "has 2 workspaces; 2 are allowed hint: remove a chat")
-	w, err := s.OpenWorkspace(t.Context(), "ann", "c2", two) // it is there already
+	w, err := s.OpenWorkspace(t.Context(), "ann", "c2", two) // it exists already
 	must(t, err)
 	must(t, os.Chmod(w.Dir, 0o777))
 	must(t, w.Close())
@@ -243,7 +243,7 @@ func Test_A_Sweep_Removes_A_Tree_Of_Any_Depth(t *testing.T) {
 	gone(t, dir)
 }
 
-// deep makes directories in each other, with a path that is longer than any system call takes.
+// deep makes nested directories whose path is longer than a system call accepts.
 func deep(t *testing.T, dir string, n int) {
 	t.Helper()
 	at, err := os.OpenRoot(dir)
@@ -257,7 +257,7 @@ func deep(t *testing.T, dir string, n int) {
 	must(t, at.Close())
 }
 
-func Test_A_Sweep_That_Is_Ended_Goes_On_Another_Time(t *testing.T) {
+func Test_An_Interrupted_Sweep_Continues_Later(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
@@ -329,7 +329,7 @@ func Test_Concurrent_Use_And_Sweeps_Lose_No_File(t *testing.T) {
 	sweepers.Wait()
 }
 
-func Test_A_Workspace_That_The_Database_Does_Not_Know_Goes_With_The_Time(t *testing.T) {
+func Test_A_Workspace_Unknown_To_The_Database_Is_Removed_After_The_Retention(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), newClock()
 	first, err := store.Open(t.Context(), dir, store.Options{Now: now.now})
@@ -374,7 +374,7 @@ func Test_A_Sweep_Is_Due_When_The_Schedule_Has_Passed(t *testing.T) {
 	if _, err := os.Stat(old); err != nil {
 		t.Errorf("there was no time: %v", err)
 	}
-	due(other, true) // what was not finished goes on
+	due(other, true) // the next sweep continues
 	gone(t, old)
 	now.add(-300 * 24 * time.Hour)
 	due(s, true) // the clock was wrong
@@ -489,7 +489,7 @@ func Test_The_Files_Of_A_Message_Are_Placed_Once(t *testing.T) {
 	}
 }
 
-func Test_A_Workspace_That_Is_Used_While_A_Sweep_Goes_On_Stays(t *testing.T) {
+func Test_A_Sweep_Spares_A_Workspace_That_Is_Used_Meanwhile(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), newClock()
 	other := open(t, dir, store.Options{Now: now.now})
@@ -499,7 +499,7 @@ func Test_A_Workspace_That_Is_Used_While_A_Sweep_Goes_On_Stays(t *testing.T) {
 	now.add(week + time.Hour)
 	looks := 0
 	s := open(t, dir, store.Options{Now: func() time.Time {
-		if looks++; looks == 2 { // the list of old ones is made, and the first is about to go
+		if looks++; looks == 2 { // the list of old workspaces is complete, and the first will be removed next
 			workspace(t, other, "ann", "second")
 		}
 		return now.now()

@@ -1,4 +1,4 @@
-// Package transcript reads recorded runs of coding agents, of whichever executor.
+// Package transcript reads recorded runs of coding agents in the format of any executor.
 package transcript
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// formats in the order in which they are asked whether a line is theirs.
+// formats in the order in which the detector tries them.
 var formats = []struct {
 	name       string
 	recognizes func(line []byte) bool
@@ -26,14 +26,15 @@ var formats = []struct {
 	{"cursor", cursor.CanDecode, func() event.Decoder { return &cursor.Decoder{} }},
 }
 
-// Events reads the events of a run from r as they come. The format "" is found out: lines before the
-// first that is recognised are retained, at most 100 and 1 MiB of them. An error is the last pair: of
-// code invalid for a format that there is not, or that r has none of; else of r or ctx.
+// Events reads the events of a run from r as they arrive. With the format "" it detects the format;
+// it retains the lines before the first recognised one, at most 100 lines and 1 MiB. An error is the
+// last pair. Invalid: the format is unknown, or no line has one of the formats. Other errors come
+// from r or ctx.
 func Events(ctx context.Context, r io.Reader, format string) iter.Seq2[event.Event, error] {
 	d := &detector{}
 	if format != "" {
-		if d.decoder = decoder(format); d.decoder == nil {
-			err := sandbox.Errorf(sandbox.Invalid, "no format %q", format).WithHint("one of claude, codex, cursor and events")
+		if d.decoder = newDecoder(format); d.decoder == nil {
+			err := sandbox.Errorf(sandbox.Invalid, "unknown format %q", format).WithHint("one of claude, codex, cursor and events")
 			return func(yield func(event.Event, error) bool) { yield(event.Event{}, err) }
 		}
 	}
@@ -56,7 +57,7 @@ func Events(ctx context.Context, r io.Reader, format string) iter.Seq2[event.Eve
 	}
 }
 
-func decoder(format string) event.Decoder {
+func newDecoder(format string) event.Decoder {
 	for _, f := range formats {
 		if f.name == format {
 			return f.decoder()
@@ -65,12 +66,12 @@ func decoder(format string) event.Decoder {
 	return nil
 }
 
-// detector waits for a line whose format it knows, and decodes from then on.
+// detector waits for a line in a known format, and decodes the lines from then on.
 type detector struct {
-	decoder event.Decoder // nil: not found yet
+	decoder event.Decoder // nil: not detected yet
 	first   [][]byte
 	size    int
-	lost    bool // nothing was recognised within the bound
+	lost    bool // no line within the bound was recognised
 }
 
 // Decode implements event.Decoder.
@@ -91,7 +92,7 @@ func (d *detector) Decode(line []byte) []event.Event {
 	}
 	d.first, d.size = append(d.first, bytes.Clone(line)), d.size+len(line)
 	if d.lost = len(d.first) > 100 || d.size > 1<<20; d.lost {
-		return []event.Event{{}} // so that the reader looks
+		return []event.Event{{}} // so that the reader checks it
 	}
 	return nil
 }

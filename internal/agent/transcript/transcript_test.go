@@ -15,7 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// replay writes events as JSON lines with the response last, as the command does.
+// replay writes events as JSON lines with the response at the end, as the command
+// does.
 func replay(tb testing.TB, in io.Reader, format string) (string, event.Response, error) {
 	tb.Helper()
 	var fold event.Fold
@@ -110,7 +111,7 @@ func Test_Invalid_UTF8_Is_Stable_When_Replayed_Again(t *testing.T) {
 	}
 }
 
-// brokenText is the end of a tool whose output is no text.
+// brokenText is the end of a tool use whose output is not valid text.
 const brokenText = `{"type":"tool_call","subtype":"completed","call_id":"c","tool_call":{"readToolCall":{"args":{"path":"p"},"result":{"success":{"odd":"t` + "\x86\xec" + `K"}}}},"session_id":"s"}`
 
 func FuzzEvents(f *testing.F) {

@@ -32,7 +32,7 @@ func printAudit(ctx context.Context, a *console.App, f auditFlags) (err error) {
 			case f.json:
 				return enc.Encode(r)
 			default:
-				rows = append(rows, []string{strconv.FormatInt(r.Seq, 10), when(r.At), r.User, r.Action, r.Subject, r.Decision})
+				rows = append(rows, []string{strconv.FormatInt(r.Seq, 10), formatTime(r.At), r.User, r.Action, r.Subject, r.Decision})
 			}
 			return nil
 		})
@@ -50,7 +50,7 @@ func printAudit(ctx context.Context, a *console.App, f auditFlags) (err error) {
 		a.Err.Say(err.Error())
 		return console.ExitStatus(1)
 	case err == nil && !found:
-		a.Err.Say("no record has the hash " + f.hash + ": records were removed, or it is of another list")
+		a.Err.Say("no record has the hash " + f.hash + ": records were removed, or the hash belongs to another list")
 		return console.ExitStatus(1)
 	}
 	return err

@@ -17,9 +17,9 @@ func newAgentChats(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chats [flags] [CHAT]",
 		Short: "list the chats with assistants, print one, or remove it",
-		Long: `With a CHAT what was said in it; what people and assistants wrote is indented, and
-control characters are shown and not obeyed. To remove a chat is to remove its
-messages, what hooks remember of it, and its workspace; what it cost stays booked.`,
+		Long: `With a CHAT, prints its messages, indented and with control characters escaped.
+--remove deletes the chat's messages, the memory of its hooks, and its workspace; the
+records of its cost stay.`,
 		Example: `agent-sandbox agent chats --user ann
 agent-sandbox agent chats refactoring
 agent-sandbox agent chats --remove refactoring`,

@@ -38,7 +38,7 @@ func manageChats(ctx context.Context, a *console.App, f chatFlags) (err error) {
 	if f.chat == "" {
 		return listChats(a, found, f.json)
 	}
-	chat, err := only(found, f.chat)
+	chat, err := selectChat(found, f.chat)
 	switch {
 	case err != nil:
 		return err
@@ -56,8 +56,8 @@ func manageChats(ctx context.Context, a *console.App, f chatFlags) (err error) {
 	return nil
 }
 
-// only returns the chat with an ID. Several users may have one with that ID.
-func only(found []store.Chat, id string) (store.Chat, error) {
+// selectChat returns the chat with an ID. Several users may have one with that ID.
+func selectChat(found []store.Chat, id string) (store.Chat, error) {
 	switch len(found) {
 	case 0:
 		return store.Chat{}, sandbox.Errorf(sandbox.NotFound, "no chat %q", id).WithHint("list them with 'agent-sandbox agent chats'")
@@ -81,20 +81,20 @@ func listChats(a *console.App, found []store.Chat, asJSON bool) error {
 	}
 	rows := [][]string{{"CHAT", "MESSAGES", "LAST USED", "USER", "ASSISTANT", "TITLE"}}
 	for _, c := range found {
-		rows = append(rows, []string{c.ID, grouped(c.Messages), when(c.Used), c.User, c.Assistant, console.Shorten(c.Title)})
+		rows = append(rows, []string{c.ID, groupDigits(c.Messages), formatTime(c.Used), c.User, c.Assistant, console.Shorten(c.Title)})
 	}
 	printFigures(a, rows, 3)
 	return nil
 }
 
-func when(t time.Time) string { return t.Format("2006-01-02 15:04") }
+func formatTime(t time.Time) string { return t.Format("2006-01-02 15:04") }
 
-// printChat prints the messages, indented, below headings of ours.
+// printChat prints the messages, indented, below headings.
 func printChat(a *console.App, c store.Chat, entries []store.Entry) {
 	p := &agentPrinter{out: a.Out}
 	p.line("chat", c.ID, "of "+c.User, "with "+c.Assistant, c.Title)
 	for _, e := range entries {
-		p.line(string(e.Message.Role), when(e.At))
+		p.line(string(e.Message.Role), formatTime(e.At))
 		for _, part := range e.Message.Parts {
 			if part.Type == message.Text {
 				p.text(event.Event{Kind: event.Text, Text: part.Text})

@@ -17,7 +17,7 @@ func configDir(env []string, home string) string {
 	return filepath.Join(home, ".config")
 }
 
-func sameDir(a, b string) bool {
+func isSameDir(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {
 		return false

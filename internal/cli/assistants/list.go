@@ -12,7 +12,7 @@ func newAgentList(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list [flags]",
 		Short:   "list the assistants",
-		Long:    rootText + "\nNothing of an assistant is run. What is wrong is counted; 'agent validate' tells it.",
+		Long:    rootText + "\nThis runs nothing of an assistant. It counts problems; 'agent validate' lists them.",
 		Example: "agent-sandbox agent list\nagent-sandbox agent list --json | jq '.assistants[] | select(.trusted | not) | .file'",
 		Args:    console.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return listAssistants(a, root, asJSON) },

@@ -23,9 +23,9 @@ func NewMCP(a *console.App) *cobra.Command {
 		Short: "serve a sandbox over the Model Context Protocol",
 		Long: `An MCP server on standard input and output, for any client that starts servers as
 its children. Its tools are run, read, write and list, and snapshot, restore and
-snapshots where the backend has them. The sandbox is this client's alone and ends with
-it, unless --in names a persistent one. What a client cancels is killed with all that
-it started.`,
+snapshots where the backend has them. The sandbox serves one client and ends with
+it, unless --in names a persistent one. When a client cancels a call, its command is
+killed with all processes that it started.`,
 		Example: `agent-sandbox mcp
 agent-sandbox mcp --backend virtual
 agent-sandbox mcp -C ~/src/project --allow packages.example.com --limit wall=10m

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// agentPrinter prints the events of a run for people. Our own lines begin at the margin; the
-// agent's text is indented, so that it cannot imitate them, and escaped.
+// agentPrinter prints the events of a run for people. Its own lines begin at the margin. The agent's text is escaped, and
+// indented so that it cannot imitate those lines.
 type agentPrinter struct {
 	out      io.Writer
 	thinking bool
@@ -45,14 +45,14 @@ func (p *agentPrinter) print(e event.Event) {
 		if p.inputs == nil || len(p.inputs) >= maxShown {
 			p.inputs = map[string]string{}
 		}
-		p.inputs[clip(e.Tool.ID)] = brief(e.Tool.Input)
+		p.inputs[shortenLine(e.Tool.ID)] = summarizeInput(e.Tool.Input)
 	case event.ToolFinished:
 		p.tool(e.Tool)
 	case event.PermissionDenied:
-		p.line("denied", e.Denial.Tool, brief(e.Denial.Input), e.Denial.Reason)
+		p.line("denied", e.Denial.Tool, summarizeInput(e.Denial.Input), e.Denial.Reason)
 	case event.RetryScheduled:
 		r := e.Retry
-		p.line("retry", fmt.Sprintf("%d of %d in %s", r.Attempt, r.Max, millis(r.DelayMS)), r.Error)
+		p.line("retry", fmt.Sprintf("%d of %d in %s", r.Attempt, r.Max, formatMillis(r.DelayMS)), r.Error)
 	case event.HookRan:
 		if e.Hook.Finished {
 			p.line("hook", e.Hook.Name, e.Hook.Outcome)
@@ -78,16 +78,16 @@ func (p *agentPrinter) notice(n *event.Notice) {
 		p.line("error", n.Text)
 	case event.NoticeStep:
 		if p.verbose || n.Name == "warn" || n.Name == "error" {
-			p.line("step", clip(n.Text))
+			p.line("step", shortenLine(n.Text))
 		}
 	case event.NoticeLog:
 		if p.verbose || n.Name == "warn" || n.Name == "error" {
-			p.line("hook", n.Name, clip(n.Text))
+			p.line("hook", n.Name, shortenLine(n.Text))
 		}
 	case event.NoticeTooLong:
 		p.line("left out", n.Text)
 	case event.NoticeGarbage, event.NoticeMalformed:
-		p.line("not understood", clip(n.Text))
+		p.line("not understood", shortenLine(n.Text))
 	case event.NoticeUnknown: // counted elsewhere
 	}
 }
@@ -102,7 +102,7 @@ func (p *agentPrinter) shown(m *event.Shown) {
 		p.text(event.Event{Kind: event.Text, Text: props.Content})
 		return
 	}
-	p.line("hook", clip(m.Type), clip(props.Message))
+	p.line("hook", shortenLine(m.Type), shortenLine(props.Message))
 }
 
 // text prints the agent's text with each line indented.
@@ -145,7 +145,7 @@ func (p *agentPrinter) end() {
 	}
 }
 
-// line prints one line of ours: its subject and details.
+// line prints one line of the printer's own: its subject and details.
 func (p *agentPrinter) line(subject string, parts ...string) {
 	p.end()
 	var known []string
@@ -159,8 +159,8 @@ func (p *agentPrinter) line(subject string, parts ...string) {
 
 // tool prints a finished tool call.
 func (p *agentPrinter) tool(t *event.Tool) {
-	input := p.inputs[clip(t.ID)]
-	delete(p.inputs, clip(t.ID))
+	input := p.inputs[shortenLine(t.ID)]
+	delete(p.inputs, shortenLine(t.ID))
 	end := "ok"
 	switch {
 	case t.ExitCode != nil && *t.ExitCode != 0:
@@ -169,34 +169,34 @@ func (p *agentPrinter) tool(t *event.Tool) {
 		end = "failed"
 	}
 	if first, _, _ := strings.Cut(strings.TrimSpace(t.Output), "\n"); t.Failed && first != "" {
-		end += ": " + clip(first)
+		end += ": " + shortenLine(first)
 	}
 	name := t.Name
 	if name == "" {
-		name = clip(t.ID)
+		name = shortenLine(t.ID)
 	}
 	p.line("tool", strings.TrimSpace(name+" "+input), end)
 }
 
-// telling lists the members of an input that describe it best.
-var telling = []string{"command", "file_path", "notebook_path", "path", "pattern", "query", "url", "description"}
+// summaryKeys lists the members of an input that describe it best.
+var summaryKeys = []string{"command", "file_path", "notebook_path", "path", "pattern", "query", "url", "description"}
 
-// brief returns the most descriptive member of a tool's input, or else all of it, on one line.
-func brief(input json.RawMessage) string {
+// summarizeInput returns the most descriptive member of a tool's input, or else all of it, on one line.
+func summarizeInput(input json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if len(input) < 1<<20 && json.Unmarshal(input, &members) == nil {
-		for _, name := range telling {
+		for _, name := range summaryKeys {
 			var s string
 			if json.Unmarshal(members[name], &s) == nil && s != "" {
-				return clip(s)
+				return shortenLine(s)
 			}
 		}
 	}
-	return clip(string(input))
+	return shortenLine(string(input))
 }
 
-// clip shortens a line.
-func clip(s string) string {
+// shortenLine shortens a line.
+func shortenLine(s string) string {
 	const most = 160
 	if len(s) <= most {
 		return s
@@ -204,7 +204,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-func millis(n int64) string {
+func formatMillis(n int64) string {
 	return time.Duration(min(n, int64(time.Hour/time.Millisecond)*1e6) * int64(time.Millisecond)).Round(10 * time.Millisecond).String()
 }
 
@@ -220,7 +220,7 @@ func (p *agentPrinter) finish(r event.Response) {
 	}
 	facts = append(facts, console.Count(r.Tools, "tool use"))
 	if r.DurationMS > 0 {
-		facts = append(facts, millis(r.DurationMS))
+		facts = append(facts, formatMillis(r.DurationMS))
 	}
 	if r.CostUSD != nil {
 		facts = append(facts, fmt.Sprintf("$%.4f", *r.CostUSD))
@@ -244,5 +244,5 @@ func (p *agentPrinter) finish(r event.Response) {
 		p.line("success", facts...)
 		return
 	}
-	p.line("failed", append([]string{strings.ReplaceAll(string(r.Outcome), "_", " ") + ": " + clip(r.Error)}, facts...)...)
+	p.line("failed", append([]string{strings.ReplaceAll(string(r.Outcome), "_", " ") + ": " + shortenLine(r.Error)}, facts...)...)
 }

@@ -19,10 +19,10 @@ func newAgentPrune(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "remove the workspaces of chats that are not used any more",
-		Long: `Those that were not used for a week, or for assistants.workspace_retention of the
-configuration, and never one in use. Chats and what was said in them stay, but for
---history; what runs cost stays booked. Without this command 'agent run' does it
-after three o'clock at night, once a day, or by assistants.cleanup_schedule.`,
+		Long: `Removes workspaces that were not used for a week, or for assistants.workspace_retention
+of the configuration, and never one in use. Chats and their messages stay, except with
+--history; the records of costs always stay. 'agent run' does the same once a day, after
+three o'clock at night, or by assistants.cleanup_schedule.`,
 		Example: `agent-sandbox agent prune --dry-run
 agent-sandbox agent prune --older-than 24h --history 2160h`,
 		Args: func(cmd *cobra.Command, args []string) error {

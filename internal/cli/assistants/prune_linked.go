@@ -34,10 +34,10 @@ func pruneAgents(ctx context.Context, a *console.App, f pruneFlags) (err error) 
 	}
 	say := &agentPrinter{out: a.Out}
 	for _, x := range report.Workspaces {
-		say.line(did+" workspace", x.Chat, "of "+x.User, "last used "+when(x.Used))
+		say.line(did+" workspace", x.Chat, "of "+x.User, "last used "+formatTime(x.Used))
 	}
 	for _, x := range report.Chats {
-		say.line(did+" chat", x.Chat, "of "+x.User, "last used "+when(x.Used))
+		say.line(did+" chat", x.Chat, "of "+x.User, "last used "+formatTime(x.Used))
 	}
 	counts := []string{console.Count(len(report.Workspaces), "workspace"), console.Count(len(report.Chats), "chat")}
 	if report.Files > 0 {

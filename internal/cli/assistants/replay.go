@@ -22,13 +22,14 @@ func newAgentReplay(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [flags] FILE",
 		Short: "print a recorded run of an agent",
-		Long: `FILE is what an agent printed, '-' standard input, which is printed as it comes:
+		Long: `FILE is the output of an agent; '-' is standard input, whose events are printed as they
+arrive. The formats are the outputs of:
   claude   claude --print --verbose --output-format stream-json
   codex    codex exec --json
   cursor   agent --print --output-format stream-json
-  events   what --json of this command prints
-The agent's own words are indented, what is said about them is not, and control
-characters are shown and not obeyed. A run is a success only when its result says so.`,
+  events   this command with --json
+The agent's text is indented, other lines are not; control characters are escaped. A run
+succeeded only if its result says so.`,
 		Example: `agent-sandbox agent replay run.jsonl
 claude -p --verbose --output-format stream-json 'fix the test' | agent-sandbox agent replay -
 agent-sandbox agent replay --json run.jsonl | jq 'select(.response) | .response.usage'`,
@@ -41,7 +42,7 @@ agent-sandbox agent replay --json run.jsonl | jq 'select(.response) | .response.
 		RunE: func(cmd *cobra.Command, args []string) error { return replayRun(cmd.Context(), a, args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "the `FORMAT`: claude, codex, cursor or events; else it is found out")
+	flags.StringVar(&f.format, "format", "", "the `FORMAT`: claude, codex, cursor or events; without it the format is detected")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
 	flags.BoolVar(&f.thinking, "thinking", false, "also print what the model thought")
 	console.Describe(cmd, `  0    the recorded run succeeded

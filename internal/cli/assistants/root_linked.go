@@ -39,7 +39,7 @@ func openRoot(a *console.App, root string) (*assistant.Root, error) {
 		}
 		return nil, err
 	}
-	found.Own, found.Trust = sameDir(found.Dir(), own), &policy.Trust{Dir: h.TrustDir()}
+	found.Own, found.Trust = isSameDir(found.Dir(), own), &policy.Trust{Dir: h.TrustDir()}
 	return found, nil
 }
 

@@ -21,14 +21,14 @@ func newAgentRun(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] NAME [PROMPT...]",
 		Short: "run an assistant",
-		Long: `The assistant answers, directly or by a coding agent in a sandbox, as its package
-says. The prompt is PROMPT, or standard input, or both: then what comes in is added
-to it. On a terminal all that happens is printed as it comes, what the agent says
-indented; else stdout has the answer alone, and stderr the rest.
+		Long: `The assistant's package decides whether its model answers directly, or a coding agent in
+a sandbox. The prompt is PROMPT, or standard input, or both: then standard input is added
+to PROMPT. A terminal shows all events as they occur, with the agent's text indented;
+otherwise stdout has only the answer, and stderr the rest.
 
-An agent works in a workspace that is kept with the chat, or in --work DIR. Keys stay
-outside: an agent in a sandbox has a placeholder, and no network but to its model.
-Ctrl-C interrupts the turn, which is booked; a second one kills.
+An agent works in a workspace that is stored with the chat, or in --work DIR. Keys stay
+outside: an agent in a sandbox has a placeholder, and can reach only its model.
+Ctrl-C interrupts the request, whose cost is recorded; a second Ctrl-C kills the agent.
 
 ` + rootText,
 		Example: `agent-sandbox agent run qa "what is a monad?"
@@ -51,14 +51,14 @@ agent-sandbox agent run coder --json "fix the test" | jq 'select(.type == "respo
 	}
 	addRootFlag(cmd, &f.root)
 	flags := cmd.Flags()
-	flags.StringVar(&f.chat, "chat", "", "go on with the chat `ID`, or begin one that is called so")
-	flags.StringArrayVar(&f.attach, "attach", nil, "give it `FILE`, again for more")
+	flags.StringVar(&f.chat, "chat", "", "continue the chat `ID`, or begin one with this ID")
+	flags.StringArrayVar(&f.attach, "attach", nil, "attach `FILE`; may be repeated")
 	flags.StringVar(&f.work, "work", "", "let it work on `DIR` instead of the chat's own workspace")
 	flags.StringVar(&f.backend, "backend", "", "the backend `NAME`: bwrap, docker or kube")
-	flags.StringVar(&f.connector, "connector", "", "ask by the connector `NAME` instead of the assistant's, such as\ndeepseek.r1 or deepseek/r1")
+	flags.StringVar(&f.connector, "connector", "", "use the connector `NAME` instead of the assistant's, such as\ndeepseek.r1 or deepseek/r1")
 	flags.StringVar(&f.user, "user", "", "ask for `USER`, to whom it is booked (default: the user of this process)")
 	flags.StringVar(&f.locale, "locale", "", "the `LOCALE` that hooks get, such as de-DE")
-	flags.BoolVar(&f.wait, "wait", false, "wait for another request on the chat, instead of failing")
+	flags.BoolVar(&f.wait, "wait", false, "wait while another request uses the chat, instead of failing")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print the steps of the request, and all that hooks log")
 	flags.BoolVar(&f.thinking, "thinking", false, "also print what the model thought")

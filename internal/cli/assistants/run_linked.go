@@ -172,8 +172,8 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 	return r, end, nil
 }
 
-// isPiped reports whether input is a pipe or a file, and thus meant to be read in addition to a prompt. A socket, which some
-// services have as standard input, may never end.
+// isPiped reports whether input is a pipe or a file, which is read in addition to a prompt. It returns false for a socket: some
+// services have one as standard input, and it may never end.
 func isPiped(in any) bool {
 	f, ok := in.(*os.File)
 	if !ok || f == nil {

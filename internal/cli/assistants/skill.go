@@ -43,9 +43,8 @@ func newSkillList(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "list the skills of this project and of the home",
-		Long: `What is wrong with a skill, and which one is hidden behind another of its name, is
-said on stderr. With --prompt, what a model sees of the skills: names and
-descriptions only.`,
+		Long: `Problems of a skill, and skills that another one of the same name hides, are listed on
+stderr. --prompt prints what a model gets: names and descriptions only.`,
 		Example: "agent-sandbox skill list\nagent-sandbox skill list --json | jq -r '.skills[].name'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if asJSON && prompt {

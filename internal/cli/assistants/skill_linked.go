@@ -48,10 +48,10 @@ func (p *skillPlaces) find(a *console.App) (*skill.Catalog, error) {
 			return nil, sandbox.Errorf(sandbox.NotFound, "--assistant: %w", errors.Unwrap(err))
 		}
 	}
-	return skill.Discover(skill.Sources(assistant, projectOf(h.Workspace), h.Home)...), nil
+	return skill.Discover(skill.Sources(assistant, findProject(h.Workspace), h.Home)...), nil
 }
 
-func projectOf(dir string) string {
+func findProject(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at

@@ -74,8 +74,8 @@ func printFigures(a *console.App, rows [][]string, text int) {
 	}
 }
 
-// grouped formats a number with separated thousands.
-func grouped(n int64) string {
+// groupDigits formats a number with separated thousands.
+func groupDigits(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -22,9 +22,9 @@ func newAgentUsage(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage [flags]",
 		Short: "sum up what assistants have used and cost",
-		Long: `Tokens that were read from a cache and written to one are not in INPUT. The cost is
-that of the runs whose cost is known. UNFINISHED are runs that go on, and those whose
-processes were killed; what is booked for them is what they had used by then.`,
+		Long: `INPUT does not count tokens that were read from or written to a cache. The cost is the
+sum over the runs whose cost is known. UNFINISHED counts runs that have not ended, and
+those whose processes were killed; the sums have their last recorded usage.`,
 		Example: `agent-sandbox agent usage --by day --from 2026-01-01 --to 2026-01-31
 agent-sandbox agent usage --by model --user ann
 agent-sandbox agent usage --json | jq '.total.cost_usd'`,

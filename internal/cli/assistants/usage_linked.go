@@ -44,13 +44,13 @@ func printUsage(ctx context.Context, a *console.App, f usageFlags) (err error) {
 func usageRow(name string, x store.Sum) []string {
 	u := x.Usage
 	return []string{
-		name, grouped(x.Runs), grouped(x.Failed), grouped(x.Unfinished), grouped(u.Input), grouped(u.CacheRead), grouped(u.CacheWrite),
-		grouped(u.Output), (time.Duration(min(x.DurationMS, 1e12)) * time.Millisecond).Round(time.Second).String(), cost(x),
+		name, groupDigits(x.Runs), groupDigits(x.Failed), groupDigits(x.Unfinished), groupDigits(u.Input), groupDigits(u.CacheRead), groupDigits(u.CacheWrite),
+		groupDigits(u.Output), (time.Duration(min(x.DurationMS, 1e12)) * time.Millisecond).Round(time.Second).String(), formatCost(x),
 	}
 }
 
-// cost formats a sum's cost as far as it is known.
-func cost(x store.Sum) string {
+// formatCost formats a sum's cost as far as it is known.
+func formatCost(x store.Sum) string {
 	switch {
 	case x.CostUSD == nil && x.Unpriced == 0:
 		return "-"

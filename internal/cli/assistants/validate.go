@@ -15,8 +15,8 @@ func newAgentValidate(a *console.App) *cobra.Command {
 Without a NAME all of them are checked, and all connectors. Each problem is a line:
 FILE:LINE: KEY: what was found, what was expected (the fix). Warnings change nothing.
 For a valid assistant the next lines say what runs it, and what is missing here: a
-backend, an image, the agent's program, a key. That changes the exit status as little.
-Nothing of an assistant is run, no key is fetched and no server is asked.`,
+backend, an image, the agent's program, a key. Missing parts do not change the exit status.
+This runs nothing of an assistant, fetches no key and contacts no server.`,
 		Example: "agent-sandbox agent validate\nagent-sandbox agent validate --root examples/assistants coder",
 		RunE:    func(cmd *cobra.Command, args []string) error { return validateAssistants(cmd.Context(), a, root, args) },
 	}

@@ -138,7 +138,7 @@ func newApplyDocument(st *stage.Stage, dryRun bool, res stage.Result) applyDocum
 		Stage: st.Name, DryRun: dryRun, Applied: newChangeDocuments(res.Applied), Kept: []skippedDocument{}, Finished: res.Finished,
 	}
 	for _, k := range res.Skipped {
-		d.Kept = append(d.Kept, skippedDocument{Skipped: k, Base64: bytesOf(k.Path)})
+		d.Kept = append(d.Kept, skippedDocument{Skipped: k, Base64: encodePath(k.Path)})
 	}
 	return d
 }

@@ -37,13 +37,13 @@ type diffDocument struct {
 func newChangeDocuments(changes []stage.Change) []changeDocument {
 	docs := make([]changeDocument, len(changes))
 	for i, c := range changes {
-		docs[i] = changeDocument{Change: c, Base64: bytesOf(c.Path)}
+		docs[i] = changeDocument{Change: c, Base64: encodePath(c.Path)}
 	}
 	return docs
 }
 
-// bytesOf returns the Base64 of a path that JSON cannot hold; otherwise "".
-func bytesOf(path string) string {
+// encodePath returns the Base64 of a path that JSON cannot hold; otherwise "".
+func encodePath(path string) string {
 	if utf8.ValidString(path) {
 		return ""
 	}
@@ -201,7 +201,7 @@ func printStat(a *console.App, changes []stage.Change, lines []stage.Lines) {
 	for i, c := range changes {
 		total.Added += lines[i].Added
 		total.Removed += lines[i].Removed
-		rows = append(rows, []string{" " + patch.Quote(c.Path), "| " + statOf(c, lines[i])})
+		rows = append(rows, []string{" " + patch.Quote(c.Path), "| " + formatStat(c, lines[i])})
 	}
 	if len(rows) > 0 {
 		a.PrintColumns(rows)
@@ -209,12 +209,12 @@ func printStat(a *console.App, changes []stage.Change, lines []stage.Lines) {
 	fmt.Fprintf(a.Out, " %s, %s(+), %s(-)\n", console.Count(len(changes), "change"), console.Count(total.Added, "insertion"), console.Count(total.Removed, "deletion"))
 }
 
-// statOf formats the size of a change.
-func statOf(c stage.Change, lines stage.Lines) string {
+// formatStat formats the size of a change.
+func formatStat(c stage.Change, lines stage.Lines) string {
 	text := fmt.Sprintf("+%d -%d", lines.Added, lines.Removed)
 	switch {
 	case c.Binary:
-		text = fmt.Sprintf("binary, %d to %d bytes", size(c.Old), size(c.New))
+		text = fmt.Sprintf("binary, %d to %d bytes", entrySize(c.Old), entrySize(c.New))
 	case c.Kind == patch.Modified && !c.Content:
 		return fmt.Sprintf("mode %04o to %04o", c.Old.Mode, c.New.Mode)
 	case lines == stage.Lines{}:
@@ -226,7 +226,7 @@ func statOf(c stage.Change, lines stage.Lines) string {
 	return text
 }
 
-func size(e *stage.Entry) int64 {
+func entrySize(e *stage.Entry) int64 {
 	if e == nil {
 		return 0
 	}

@@ -34,7 +34,7 @@ func memoryOf(r persist.Record, box *sandbox.Sandbox) (*memoryTarget, bool) {
 
 // changes calls f with each change as it arrives: their number is unbounded.
 func (m *memoryTarget) changes(ctx context.Context, f func(workspace.Change) error) error {
-	return streamed(ctx, m.operator, workspace.OpChanges, nil, f)
+	return readReplies(ctx, m.operator, workspace.OpChanges, nil, f)
 }
 
 // patches calls f with each change at and below the paths, with its text, as it arrives.
@@ -43,11 +43,11 @@ func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(works
 	if err != nil {
 		return err
 	}
-	return streamed(ctx, m.operator, workspace.OpPatch, arg, f)
+	return readReplies(ctx, m.operator, workspace.OpPatch, arg, f)
 }
 
-// streamed calls f with each value of a reply.
-func streamed[T any](ctx context.Context, o persist.Operator, op string, arg json.RawMessage, f func(T) error) error {
+// readReplies calls f with each value of a reply.
+func readReplies[T any](ctx context.Context, o persist.Operator, op string, arg json.RawMessage, f func(T) error) error {
 	r, w := io.Pipe()
 	failed := make(chan error, 1)
 	go func() {

@@ -23,7 +23,7 @@ func NewStage(a *console.App) *cobra.Command {
 		Short: "list, show, apply or discard stages",
 		Long: `'agent-sandbox exec --stage[=NAME]' runs a command on a copy-on-write view of the
 workspace: the command sees its own changes, and the workspace stays as it is until
-they are applied. A next run with the same NAME goes on where the last one ended.`,
+they are applied. The next run with the same NAME continues where the last one ended.`,
 		Example: `agent-sandbox exec --stage -- ./codemod.sh
 agent-sandbox stage diff
 agent-sandbox stage apply src
@@ -48,8 +48,7 @@ type scope struct {
 	failed error          // error of stages that cannot be read
 }
 
-// findStages finds the stages from cwd, the -C flag. A removed directory still has its
-// stages.
+// findStages finds the stages for cwd, the -C flag. A removed directory still has its stages.
 func findStages(a *console.App, cwd string) (*scope, error) {
 	h, err := host.Locate(a.Env, cwd)
 	if errors.Is(err, sandbox.ErrNotFound) && filepath.IsAbs(cwd) {

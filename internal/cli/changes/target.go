@@ -76,7 +76,7 @@ func (s *selection) use(cmd *cobra.Command, a *console.App, args []string, do fu
 	}
 	if named && !s.stagesOnly && found.named(args[0]) == nil {
 		return sandbox.Errorf(sandbox.NotFound, "no sandbox and no stage %q", args[0]).
-			WithHint("see 'agent-sandbox list' and 'agent-sandbox stage list'; paths stand behind --")
+			WithHint("see 'agent-sandbox list' and 'agent-sandbox stage list'; put paths after --")
 	}
 	st, paths, err := found.target(cmd, args)
 	if err != nil {

@@ -3,7 +3,7 @@
 //
 // The rules of the user interface:
 //
-//   - stdout is the product, stderr is talk
+//   - stdout has the result, stderr has the messages
 //   - an error is one line, then "hint:" and one line with the fix
 //   - the command inside keeps its own exit status; ours are 124 to 127 and 130
 //   - colour only on a terminal, and never with NO_COLOR
@@ -59,7 +59,7 @@ func (a *App) Report(err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.Is(err, errPipe):
-		// The reader of stdout closed it: exit as SIGPIPE would have made us.
+		// The reader of stdout closed it: exit as after SIGPIPE.
 		return 128 + int(syscall.SIGPIPE)
 	}
 	a.Err.Print(err)

@@ -21,7 +21,7 @@ type Printer struct {
 
 // Print writes an error: one line each for joined ones, and each hint below.
 func (p *Printer) Print(err error) {
-	for _, e := range split(err) {
+	for _, e := range splitErrors(err) {
 		p.Say(e.Error())
 		if hint := sandbox.HintOf(e); hint != "" {
 			p.Line("hint: " + hint)
@@ -59,8 +59,8 @@ func (p *Printer) Debug(phase, text string) {
 	fmt.Fprintf(p.w, "  %s\n", Escape(text))
 }
 
-// split separates joined errors and keeps the text around each.
-func split(err error) []error {
+// splitErrors separates joined errors and keeps the text around each.
+func splitErrors(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok { // this value itself, not its chain
 		texts := make([]string, 0, 2)
 		for _, e := range j.Unwrap() {
@@ -71,7 +71,7 @@ func split(err error) []error {
 		}
 		var out []error
 		for _, e := range j.Unwrap() {
-			out = append(out, split(e)...)
+			out = append(out, splitErrors(e)...)
 		}
 		return out
 	}
@@ -80,7 +80,7 @@ func split(err error) []error {
 		return []error{err}
 	}
 	var out []error
-	for _, cause := range split(e.Err) {
+	for _, cause := range splitErrors(e.Err) {
 		c := *e
 		c.Err = cause
 		out = append(out, &c)

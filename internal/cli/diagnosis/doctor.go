@@ -39,7 +39,7 @@ that forbids it and one line that would change that. Nothing is changed.`,
 	}
 	host.AddBackendFlag(cmd.Flags(), &backend)
 	host.AddClusterFlags(cmd.Flags(), &cluster)
-	cmd.Flags().BoolVar(&verify, "verify", false, "also prove it in real sandboxes, as selftest does; with\nkube, try what only pods tell")
+	cmd.Flags().BoolVar(&verify, "verify", false, "also prove it in real sandboxes, as selftest does; with\nkube, try in pods what the API does not report")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, `  0    sandboxes can run here, and with --verify every proof holds
   1    they cannot, or a proof failed
@@ -73,7 +73,7 @@ func runDoctor(ctx context.Context, a *console.App, backend string, cluster host
 		if err != nil {
 			return err
 		}
-		diag.OK = failures(diag.Proofs) == 0
+		diag.OK = countFailures(diag.Proofs) == 0
 	}
 	if asJSON {
 		err = a.PrintJSON(diag)

@@ -50,15 +50,15 @@ directories on this host, and prints a line for each case.`,
   125  something went wrong, or sandboxes cannot run here`)
 }
 
-// notHere returns the error of a backend on other machines, which cannot run the contract: its directories would have to exist there too.
-func notHere() error {
+// otherHostError returns the error of a backend on other machines, which cannot run the contract: its directories would have to exist there too.
+func otherHostError() error {
 	return sandbox.Errorf(sandbox.Unsupported, "the contract needs directories of this host, which a pod does not share").
 		WithHint("'agent-sandbox doctor --backend kube --verify' tries it in pods")
 }
 
 func runSelftest(ctx context.Context, a *console.App, backend, match string, asJSON bool) error {
 	if backend == "kube" {
-		return notHere()
+		return otherHostError()
 	}
 	h, err := host.Locate(a.Env, "")
 	if err != nil {
@@ -75,7 +75,7 @@ func runSelftest(ctx context.Context, a *console.App, backend, match string, asJ
 	if asJSON {
 		err = a.PrintJSON(proofs)
 	}
-	if err == nil && failures(proofs) > 0 {
+	if err == nil && countFailures(proofs) > 0 {
 		err = console.ExitStatus(1)
 	}
 	return err
@@ -113,7 +113,7 @@ func runProofs(ctx context.Context, a *console.App, d sandbox.Driver, h host.Hos
 		}
 	}
 	if print {
-		fmt.Fprintf(a.Out, "\n%d of %d hold\n", len(proofs)-failures(proofs), len(proofs))
+		fmt.Fprintf(a.Out, "\n%d of %d hold\n", len(proofs)-countFailures(proofs), len(proofs))
 	}
 	return proofs, nil
 }
@@ -156,7 +156,7 @@ func printProof(a *console.App, p proof) {
 	fmt.Fprintf(a.Out, "✗ %s (%d ms)\n    %s\n", p.Name, p.Millis, p.Error)
 }
 
-func failures(proofs []proof) int {
+func countFailures(proofs []proof) int {
 	n := 0
 	for _, p := range proofs {
 		if !p.Holds {

@@ -25,10 +25,10 @@ func NewPut(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put [flags] HOSTPATH|- NAME:PATH",
 		Short: "copy a file or directory into a sandbox",
-		Long: `Into PATH when that is a directory, to that name otherwise; without PATH, into the
-sandbox's working directory. HOSTPATH/. means what is in HOSTPATH. Symbolic links
-are copied as links. With - it is what comes from standard input: a tar archive is
-extracted into PATH, anything else becomes the file PATH.`,
+		Long: `Copies into PATH if it is a directory, and to the name PATH otherwise; without PATH, into
+the sandbox's working directory. HOSTPATH/. means the content of HOSTPATH. Symbolic links
+are copied as links. - is standard input: a tar archive is extracted into PATH, anything
+else becomes the file PATH.`,
 		Example:           "agent-sandbox put data.csv work:/tmp\nagent-sandbox put src/. work:/tmp/src",
 		ValidArgsFunction: completePlace(a, 1),
 		Args:              twoPlaces,
@@ -58,9 +58,9 @@ func NewGet(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [flags] NAME:PATH HOSTPATH|-",
 		Short: "copy a file or directory out of a sandbox",
-		Long: `Into HOSTPATH when that is a directory, to that name otherwise; PATH/. means what
-is in PATH. Nothing is written anywhere else: links that lead out of what is
-copied, devices and pipes are left out, and named. With - a tar archive goes to
+		Long: `Copies into HOSTPATH if it is a directory, and to the name HOSTPATH otherwise; PATH/.
+means the content of PATH. Nothing is written anywhere else: links out of the copied
+tree, devices and pipes are left out and listed. With - a tar archive goes to
 standard output. A warning names files that programs on the host run or obey,
 such as git hooks and .envrc: read them before you use them.`,
 		Example:           "agent-sandbox get work:/tmp/result.json .\nagent-sandbox get work:src/. src",
@@ -98,7 +98,7 @@ const maxObeyed = 20
 type copied struct {
 	Obeyed  []string `json:"obeyed"`                // files that programs on the host run or obey, at most 20
 	More    int      `json:"obeyed_more,omitempty"` // number of further ones
-	LeftOut []string `json:"left_out"`              // what leads out of the tree, or is neither a file, a directory nor a link
+	LeftOut []string `json:"left_out"`              // links out of the tree, and what is neither a file, a directory nor a link
 }
 
 // note adds a created file if programs on the host obey it.
@@ -145,7 +145,7 @@ func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, insid
 		err = a.PrintJSON(doc)
 	}
 	if err == nil && len(left) > 0 {
-		return sandbox.Errorf(sandbox.Denied, "left out, because they lead out of the tree or are neither files, directories nor links: %q", left)
+		return sandbox.Errorf(sandbox.Denied, "left out, because they are links out of the tree, or neither files, directories nor links: %q", left)
 	}
 	return err
 }

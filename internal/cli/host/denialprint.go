@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Print lists a command's denials, for people and models.
+// Print lists a command's denials on stderr, for people and models.
 func (d *Denials) Print(p *console.Printer) {
 	list := d.All()
 	if len(list) == 0 {

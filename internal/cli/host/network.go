@@ -14,7 +14,7 @@ import (
 // registerNetwork adds the flags for reachable hosts and secrets.
 func registerNetwork(fs *pflag.FlagSet, p *sandbox.Policy) {
 	n := &p.Network
-	console.AddFlag(fs, "network", "host", "reach nothing or all of the host's network: `none|host`; without a value: host", func(s string) error {
+	console.AddFlag(fs, "network", "host", "use no network, or the host's: `none|host`; without a value: host", func(s string) error {
 		return setNetwork(n, s)
 	})
 	lists := func(name, usage string, list *[]string, split func(string) ([]string, error)) {
@@ -55,7 +55,7 @@ func setNetwork(n *sandbox.Network, s string) error {
 		return fmt.Errorf("expected none or host, got %q", s)
 	}
 	if n.Mode == sandbox.NetworkAllow {
-		return contradiction(mode)
+		return modeError(mode)
 	}
 	n.Mode = mode
 	return nil
@@ -64,13 +64,13 @@ func setNetwork(n *sandbox.Network, s string) error {
 // allowOnly makes the network an allow-list, unless a flag set another mode.
 func allowOnly(n *sandbox.Network) error {
 	if n.Mode == sandbox.NetworkNone || n.Mode == sandbox.NetworkHost {
-		return contradiction(n.Mode)
+		return modeError(n.Mode)
 	}
 	n.Mode = sandbox.NetworkAllow
 	return nil
 }
 
-func contradiction(mode sandbox.NetworkMode) error {
+func modeError(mode sandbox.NetworkMode) error {
 	return fmt.Errorf("--network %s contradicts the flags of an allow-list (--allow, --deny, --private-host, --publish, --ca)", mode)
 }
 

@@ -41,8 +41,8 @@ func WritableBy(a *console.App, o *Options) (hostfile.Writable, error) {
 	return WritableIn(spec)
 }
 
-// WritableHere returns where commands in a sandbox of the configuration can create files: for commands that use no sandbox
-// themselves. The workspace counts also when there is no valid configuration.
+// WritableHere returns where commands in a sandbox of the configuration can create files. Commands of this program that use no
+// sandbox call it. The result has the workspace also when there is no valid configuration.
 func WritableHere(a *console.App) hostfile.Writable {
 	dir, err := WorkDir("")
 	if err != nil {

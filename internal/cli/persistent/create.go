@@ -34,7 +34,7 @@ agent-sandbox create --backend kube --network --image node:22 --storage 20GiB we
 agent-sandbox destroy work`,
 		Args: console.AtMostOneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := nameOf(args)
+			name, err := chooseName(args)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ agent-sandbox destroy work`,
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-func nameOf(args []string) (string, error) {
+func chooseName(args []string) (string, error) {
 	if len(args) == 1 {
 		return args[0], persist.CheckName(args[0])
 	}

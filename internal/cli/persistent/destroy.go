@@ -28,7 +28,7 @@ pods. --forget is for pods in a cluster that no longer exists.`,
 				return console.UsageError(cmd.CommandPath(), "no sandbox was named")
 			}
 			if forget && at != (inventory.Place{}) {
-				return console.UsageError(cmd.CommandPath(), "--forget is about what is known here, and takes no flags beside it")
+				return console.UsageError(cmd.CommandPath(), "--forget removes a record of this machine, and takes no other flags")
 			}
 			return nil
 		},

@@ -26,8 +26,8 @@ func NewForward(a *console.App) *cobra.Command {
 		Use:   "forward [flags] NAME [HOSTPORT:]PORT...",
 		Short: "forward ports of 127.0.0.1 into a sandbox",
 		Long: `Connections to 127.0.0.1:HOSTPORT (PORT, when it is not given) go to PORT on the
-loopback of the sandbox, until you press Ctrl-C. Whoever can use this machine can
-use them. A sandbox that is dialed is not idle. A pod needs --network for it, and
+loopback of the sandbox, until you press Ctrl-C. All users of this machine can
+connect. A sandbox with connections is not idle. A pod needs --network for it, and
 sandboxes in memory have no ports.`,
 		Example: `agent-sandbox forward work 8080
 agent-sandbox forward work 18080:8080 9229`,

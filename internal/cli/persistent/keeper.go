@@ -31,7 +31,7 @@ func NewKeeper(a *console.App) *cobra.Command {
 }
 
 func keepSandbox(ctx context.Context, a *console.App, name string) error {
-	runtime.GOMAXPROCS(1) // It passes on; more would only wake each other.
+	runtime.GOMAXPROCS(1) // A keeper only forwards data; more threads would only wake each other.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -67,7 +67,7 @@ func serveSandbox(ctx context.Context, a *console.App, name string, log *slog.Lo
 	refused := &persist.Refused{}
 	d, err := host.NewDriver(record.Backend, h, host.DriverOptions{Denied: func(one sandbox.Denial) {
 		if one.Missed > 0 {
-			log.Warn("refused more than is listed", "count", one.Missed)
+			log.Warn("more refusals than the list has", "count", one.Missed)
 		} else {
 			log.Warn("refused", "op", one.Op, "target", one.Target, "reason", one.Reason)
 		}

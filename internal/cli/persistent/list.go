@@ -21,8 +21,8 @@ func NewList(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "list persistent sandboxes",
-		Long: `Those of this machine, and of pods those that it knows: one that was destroyed
-elsewhere is gone. With --backend kube all of the namespace, whoever made them.`,
+		Long: `Lists the sandboxes of this machine, and the pods that it has records of: a pod that was
+destroyed elsewhere is gone. With --backend kube the pods of all users of the namespace.`,
 		Example: `agent-sandbox list
 agent-sandbox list --backend kube --namespace agents
 agent-sandbox list --json | jq -r '.[].name'`,

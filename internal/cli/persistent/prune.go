@@ -22,8 +22,9 @@ func NewPrune(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "destroy the sandboxes that are stopped or were prepared by --warm",
-		Long: `Of pods those that this machine knows, and it forgets those that are gone. With
---backend kube all of the namespace, whoever made them.`,
+		Long: `Of pods, prune destroys those that this machine has records of, and removes the records
+of pods that are gone. With --backend kube it destroys those of all users of the
+namespace.`,
 		Example: "agent-sandbox prune\nagent-sandbox prune --expired --backend kube --namespace agents",
 		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

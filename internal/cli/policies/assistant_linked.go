@@ -61,7 +61,7 @@ func trustAssistant(a *console.App, store *policy.Trust, dir, name string, yes b
 	}
 	showText(a, found.File, text)
 	fmt.Fprint(a.Out, "\nTrusted, it may do this on the host:\n")
-	for _, line := range assistantAsks(found) {
+	for _, line := range listAssistantRights(found) {
 		fmt.Fprintf(a.Out, "  %s\n", console.Escape(line))
 	}
 	files := strings.Split(strings.TrimSpace(string(content)), "\n")
@@ -78,8 +78,8 @@ func trustAssistant(a *console.App, store *policy.Trust, dir, name string, yes b
 	return confirmTrust(a, store, found.File, content, yes)
 }
 
-// assistantAsks lists what an assistant runs outside of sandboxes, and how it widens one.
-func assistantAsks(a *assistant.Assistant) []string {
+// listAssistantRights lists what an assistant runs outside of sandboxes, and how it widens one.
+func listAssistantRights(a *assistant.Assistant) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	c := a.Connector
@@ -106,7 +106,7 @@ func assistantAsks(a *assistant.Assistant) []string {
 		add("hooks: run %s before and after the model", a.Hooks)
 	}
 	if a.Sandbox != nil {
-		out = append(out, opens(a.Sandbox.Layer.Policy)...)
+		out = append(out, listOpenings(a.Sandbox.Layer.Policy)...)
 	}
 	return out
 }

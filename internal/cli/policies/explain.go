@@ -103,7 +103,7 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	}
 	kind, value := args[0], args[len(args)-1]
 	if len(args) == 1 {
-		kind = classify(value, plan)
+		kind = guessKind(value, plan)
 	}
 	e := explainOne(plan, kind, value)
 	if f.json {
@@ -147,14 +147,14 @@ func printManifest(ctx context.Context, a *console.App, o *host.Options) error {
 	return err
 }
 
-// looksLikeVariable recognises usual names, not all possible ones.
-func looksLikeVariable(s string) bool {
+// isVariableLike recognises usual names, not all possible ones.
+func isVariableLike(s string) bool {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789") == ""
 }
 
-// classify guesses the kind of a value.
-func classify(value string, plan *policy.Plan) string {
+// guessKind guesses the kind of a value.
+func guessKind(value string, plan *policy.Plan) string {
 	switch {
 	case strings.HasPrefix(value, "unix:"), strings.Contains(value, "://"):
 		return "host"
@@ -165,7 +165,7 @@ func classify(value string, plan *policy.Plan) string {
 		return "path"
 	}
 	switch {
-	case looksLikeVariable(value):
+	case isVariableLike(value):
 		return "env"
 	case strings.ContainsAny(value, ".:"):
 		return "host"
@@ -185,7 +185,7 @@ func explainOne(plan *policy.Plan, kind, value string) policy.Explanation {
 	return plan.ExplainHost(value)
 }
 
-// explanation prints the verdict on one thing.
+// explanation prints the verdict on one path, host, command or variable.
 func (t *planTable) explanation(e policy.Explanation) {
 	fmt.Fprintf(t.out, "%s\n", console.Escape(fmt.Sprintf("%s %s: %s", e.Kind, t.short(e.Name), e.Verdict)))
 	var rows [][]string

@@ -177,7 +177,7 @@ func findSettings(from configimport.Host, tool configimport.Tool) (configimport.
 	}
 	switch len(names) {
 	case 0:
-		return "", nil, sandbox.Errorf(sandbox.NotFound, "no settings of %s in their usual places", orList(tools)).
+		return "", nil, sandbox.Errorf(sandbox.NotFound, "no settings of %s in their usual places", joinTools(tools)).
 			WithHint("name the file")
 	case 1:
 		return tool, found[tool], nil
@@ -186,7 +186,7 @@ func findSettings(from configimport.Host, tool configimport.Tool) (configimport.
 		WithHint("choose one with --from")
 }
 
-func orList(tools []configimport.Tool) string {
+func joinTools(tools []configimport.Tool) string {
 	var names []string
 	for _, t := range tools {
 		names = append(names, string(t))

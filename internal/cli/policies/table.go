@@ -50,9 +50,9 @@ func (t *planTable) general() {
 		{"workspace", t.short(p.Workspace)},
 		{"home", p.Home},
 		{"network", networkText(p.Network)},
-		{"docker", onOff(p.Docker)},
-		{"userns", onOff(p.Userns)},
-		{"debuggers", onOff(p.Debug)},
+		{"docker", formatSwitch(p.Docker)},
+		{"userns", formatSwitch(p.Userns)},
+		{"debuggers", formatSwitch(p.Debug)},
 		{"layers", strings.Join(layers, ", ")},
 	}
 	for _, name := range host.LimitNames {
@@ -181,7 +181,7 @@ func (t *planTable) names() {
 	}
 	for _, dir := range dirs {
 		fmt.Fprintf(t.out, "  %s\n", console.Escape(t.short(dir)))
-		for _, line := range wrap(names[dir], 74) {
+		for _, line := range wrapWords(names[dir], 74) {
 			fmt.Fprintf(t.out, "      %s\n", console.Escape(line))
 		}
 	}
@@ -248,15 +248,15 @@ func (t *planTable) short(path string) string {
 	return path
 }
 
-func onOff(on bool) string {
+func formatSwitch(on bool) string {
 	if on {
 		return "yes"
 	}
 	return "no"
 }
 
-// wrap breaks words into lines of at most width bytes where they fit.
-func wrap(words []string, width int) []string {
+// wrapWords breaks words into lines of at most width bytes where they fit.
+func wrapWords(words []string, width int) []string {
 	var lines []string
 	for _, word := range words {
 		last := len(lines) - 1

@@ -43,7 +43,7 @@ and the connectors beside it.`,
 			case len(args) > 1:
 				return console.UsageError(cmd.CommandPath(), "expected one file or directory, got %d", len(args))
 			case f.list && (f.remove || f.yes || len(args) > 0):
-				return console.UsageError(cmd.CommandPath(), "--list stands alone")
+				return console.UsageError(cmd.CommandPath(), "--list takes no other flag except --json, and no arguments")
 			case f.remove && f.yes:
 				return console.UsageError(cmd.CommandPath(), "--remove asks nothing, so --yes has no meaning with it")
 			}
@@ -98,7 +98,7 @@ func locateTrust(env []string, target string) (host.Host, error) {
 		target = filepath.Dir(target)
 	} else if info, err := os.Stat(target); target != "" && err == nil && !info.IsDir() {
 		return host.Host{}, sandbox.Errorf(sandbox.Invalid, "%s is not a project's configuration", target).
-			WithHint("it is called %s and stands in the project's directory", projectNames[0])
+			WithHint("its name is %s, and it is in the project's directory", projectNames[0])
 	}
 	return host.Locate(env, target)
 }
@@ -128,7 +128,7 @@ func projectFile(dir, target string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", sandbox.Errorf(sandbox.Invalid, "both %s and %s stand in %s", projectNames[0], projectNames[1], dir).
+	return "", sandbox.Errorf(sandbox.Invalid, "both %s and %s exist in %s", projectNames[0], projectNames[1], dir).
 		WithHint("remove one of the two")
 }
 
@@ -210,7 +210,7 @@ func decodeProject(file string, data []byte) (sandbox.Policy, error) {
 
 func showProject(a *console.App, file string, data []byte, content sandbox.Policy) {
 	showText(a, file, data)
-	asks := opens(content)
+	asks := listOpenings(content)
 	if len(asks) == 0 {
 		fmt.Fprint(a.Out, "\nIt opens nothing: it works without trust, too.\n\n")
 		return
@@ -302,14 +302,14 @@ func removeTrusted(a *console.App, store *policy.Trust, dir string, files []stri
 	return nil
 }
 
-// opens lists the parts of a policy that widen, or may widen, a sandbox.
-func opens(p sandbox.Policy) []string {
+// listOpenings lists the parts of a policy that widen, or may widen, a sandbox.
+func listOpenings(p sandbox.Policy) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if p.Backend != "" {
 		add("backend: %s", p.Backend)
 	}
-	out = append(out, opensNetwork(p)...)
+	out = append(out, listNetworkOpenings(p)...)
 	for _, s := range []struct {
 		name string
 		on   *bool
@@ -350,8 +350,8 @@ func opens(p sandbox.Policy) []string {
 	return append(out, host.LimitLines(p.Limits)...)
 }
 
-// opensNetwork lists those of the network and secrets.
-func opensNetwork(p sandbox.Policy) []string {
+// listNetworkOpenings does the same for the network and secrets.
+func listNetworkOpenings(p sandbox.Policy) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	n := p.Network
@@ -368,7 +368,7 @@ func opensNetwork(p sandbox.Policy) []string {
 		add("network: reach private addresses as %s", name)
 	}
 	for _, name := range n.Inspect {
-		add("network: read what is said to %s", name)
+		add("network: read the TLS traffic to %s", name)
 	}
 	for _, port := range n.Publish {
 		add("network: publish port %s on 127.0.0.1", port)

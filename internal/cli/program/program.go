@@ -26,7 +26,7 @@ type Required struct{ Program string }
 
 func (r *Required) Error() string { return "this program lacks what " + r.Program + " has" }
 
-func missing(what, program string, err error) error {
+func missingError(what, program string, err error) error {
 	return sandbox.Errorf(sandbox.Unavailable, "%s need the program %s: %w", what, program, err).
 		WithHint("install it beside this one: make install")
 }
@@ -45,7 +45,7 @@ func Become(program string) error {
 	if err == nil {
 		err = &os.PathError{Op: "execute", Path: path, Err: syscall.Exec(path, os.Args, os.Environ())}
 	}
-	return missing("these arguments", program, err)
+	return missingError("these arguments", program, err)
 }
 
 // Beside returns the path of a program in the directory of this one. It does not check whether it exists.

@@ -15,7 +15,7 @@ func Require(program, what string) error {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return missing(what, program, err)
+		return missingError(what, program, err)
 	}
 	return &Required{Program: program}
 }

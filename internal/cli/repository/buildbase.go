@@ -27,7 +27,7 @@ type buildFlags struct {
 
 func (f *buildFlags) register(fs *pflag.FlagSet) {
 	console.AddListFlag(fs, "build-arg", "give the build the argument `NAME=VALUE`; may be repeated", &f.args)
-	fs.BoolVar(&f.verbose, "verbose", false, "show all that the build says, not only its steps")
+	fs.BoolVar(&f.verbose, "verbose", false, "show all output of the build, not only its steps")
 	fs.BoolVar(&f.json, "json", false, "print one JSON document")
 }
 

@@ -73,7 +73,7 @@ func checkoutBranch(ctx context.Context, a *console.App, dir string, f *Flags) e
 	if err := s.Own(ctx, s.engine, image, owner); err != nil {
 		return err
 	}
-	return provision(ctx, a, s, sandbox.Spec{
+	return createWorktree(ctx, a, s, sandbox.Spec{
 		Name: s.Container(f.Branch), Workspace: s.Path, Home: s.host.Home, Env: a.Env, Layers: layers,
 		Container: sandbox.Container{Image: image, Target: s.Target(), Volumes: s.Volumes(), Firewall: filter},
 	})

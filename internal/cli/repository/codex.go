@@ -27,7 +27,7 @@ credentials are copied anew each time.`,
 		Example: "agent-sandbox codex-init-config\ncodex login && agent-sandbox codex-init-config --auth",
 		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return codexInit(cmd.Context(), a, baseTag, auth, force)
+			return initCodex(cmd.Context(), a, baseTag, auth, force)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -37,7 +37,7 @@ credentials are copied anew each time.`,
 	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
-func codexInit(ctx context.Context, a *console.App, baseTag string, auth, force bool) error {
+func initCodex(ctx context.Context, a *console.App, baseTag string, auth, force bool) error {
 	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
 	defer relay.Stop()
 	from := console.Lookup(a.Env, "CODEX_HOME")
@@ -81,13 +81,13 @@ func NewCodexLogout(a *console.App) *cobra.Command {
 		Long:    "The tokens themselves stay valid: only their owner can revoke them.",
 		Example: "agent-sandbox codex-logout",
 		Args:    console.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return codexLogout(cmd.Context(), a, baseTag) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return logOutCodex(cmd.Context(), a, baseTag) },
 	}
 	cmd.Flags().StringVar(&baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
 	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
-func codexLogout(ctx context.Context, a *console.App, baseTag string) error {
+func logOutCodex(ctx context.Context, a *console.App, baseTag string) error {
 	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
 	defer relay.Stop()
 	e, err := openEngine(ctx, a)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// identify sets the author name of git in a sandbox to that of the host, unless it has one.
-func identify(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir string) error {
+// setAuthor sets the author name of git in a sandbox to that of the host, unless it has one.
+func setAuthor(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir string) error {
 	for _, key := range []string{"user.name", "user.email"} {
 		ask := exec.CommandContext(ctx, "git", "-C", dir, "config", "--get", key)
 		ask.Env = a.Env

@@ -67,8 +67,8 @@ func isSameSpec(was, is sandbox.Spec) bool {
 	return aerr == nil && berr == nil && string(a) == string(b)
 }
 
-// provision creates the worktree of a branch, in a separate sandbox from the same image and with the same policy.
-func provision(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
+// createWorktree creates the worktree of a branch, in a separate sandbox from the same image and with the same policy.
+func createWorktree(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
 	spec.Name, spec.Dir, spec.Resident, spec.Volumes = spec.Name+"-provision", "", false, s.Volumes()
 	spec.Policy.Commands = map[string]sandbox.CommandRule{"git": "true"} // the script is ours
 	box, err := sandbox.Create(ctx, s.driver.Inner, spec)

@@ -143,7 +143,7 @@ func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, e
 	} else {
 		a.Err.Say("its policy has changed: the container is made anew with its files")
 	}
-	return name, identifyOpen(ctx, a, s, name)
+	return name, setAuthorByName(ctx, a, s, name)
 }
 
 // createRepo creates a repository's sandbox.
@@ -158,7 +158,7 @@ func createRepo(ctx context.Context, a *console.App, s *startedRepo, spec sandbo
 	if err != nil {
 		return err
 	}
-	return errors.Join(identify(ctx, a, box, s.Path), box.Detach())
+	return errors.Join(setAuthor(ctx, a, box, s.Path), box.Detach())
 }
 
 // prepareVolumes gives the volumes of a repository their owner, and creates the worktree of its branch.
@@ -173,14 +173,14 @@ func prepareVolumes(ctx context.Context, a *console.App, s *startedRepo, spec sa
 	if s.flags.Branch == "" {
 		return nil
 	}
-	return provision(ctx, a, s, spec)
+	return createWorktree(ctx, a, s, spec)
 }
 
-// identifyOpen is identify for a sandbox that runs.
-func identifyOpen(ctx context.Context, a *console.App, s *startedRepo, name string) error {
+// setAuthorByName is setAuthor for a sandbox that runs.
+func setAuthorByName(ctx context.Context, a *console.App, s *startedRepo, name string) error {
 	box, err := sandbox.Open(ctx, s.driver, name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(identify(ctx, a, box, s.Path), box.Detach())
+	return errors.Join(setAuthor(ctx, a, box, s.Path), box.Detach())
 }

@@ -17,7 +17,7 @@ func NewVolume(a *console.App) *cobra.Command {
 		Use:   "volume [flags] [PATH]",
 		Short: "print the name of the volume with Claude Code's configuration",
 		Long: `All sandboxes of repositories share it. With --all also the others that the
-sandbox of a repository has, each with the place where it stands inside.`,
+sandbox of a repository has, each with its path inside.`,
 		Example:           "docker volume inspect $(agent-sandbox volume)\nagent-sandbox volume --all .",
 		ValidArgsFunction: CompleteDirectory,
 		Args:              AtMostOnePath,

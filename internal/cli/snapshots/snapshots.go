@@ -17,7 +17,8 @@ import (
 )
 
 const snapshotsAre = `A snapshot has the files that are the sandbox's own: the changes on its stage (bwrap,
-created with --stage), all files (virtual), or the container's root file system (docker).`
+created with --stage), all files (virtual), the container's root file system (docker), or the
+workspace and home on the volume (kube).`
 
 // NewSnapshot returns the command snapshot.
 func NewSnapshot(a *console.App) *cobra.Command {
@@ -26,8 +27,8 @@ func NewSnapshot(a *console.App) *cobra.Command {
 		Use:   "snapshot [flags] NAME [SNAPSHOT]",
 		Short: "save the files of a sandbox",
 		Long: snapshotsAre + `
-What runs is stopped for as long as it takes, and goes on. Without a name the snapshot
-gets one, which is printed. It lasts as long as the sandbox.`,
+Running commands are paused meanwhile, except in memory (virtual). Without a name the
+snapshot gets one, which is printed. It lasts as long as the sandbox.`,
 		Example:           "agent-sandbox snapshot work before-upgrade\nagent-sandbox restore work before-upgrade",
 		ValidArgsFunction: inventory.CompleteName(a),
 		Args:              console.ArgsBetween(1, 2, "the name of a sandbox, and one for the snapshot"),

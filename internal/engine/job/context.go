@@ -10,15 +10,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ContextError is an error of packing a build context, for errors.As behind a client's errors.
+// ContextError is an error of packing a build context. errors.As finds it in the errors of a client.
 type ContextError struct{ Err error }
 
 func (e ContextError) Error() string { return e.Err.Error() }
 
 func (e ContextError) Unwrap() error { return e.Err }
 
-// PackContext writes the files of a build context, except those at its top that are named, for [Build.Archive], so that the
-// caller can examine what is built.
+// PackContext writes the files of a build context for [Build.Archive], without the named files in its top directory.
+// The caller can examine the archive before the build.
 func PackContext(w io.Writer, files fs.FS, except ...string) error {
 	return packContext(w, files, nil, except...)
 }
@@ -84,7 +84,7 @@ func packFile(t *tar.Writer, files fs.FS, name string, e fs.DirEntry) error {
 		return err
 	}
 	defer f.Close()
-	// For a file that changes its size meanwhile, the archive writer returns an error.
+	// If a file changes its size meanwhile, the archive writer returns an error.
 	h.Typeflag, h.Size = tar.TypeReg, info.Size()
 	if err := t.WriteHeader(h); err != nil {
 		return err

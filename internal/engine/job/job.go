@@ -1,5 +1,5 @@
-// Package job describes the jobs of a container engine for our commands: to build an image, and to run one command in a
-// container. It does not link a client, which package engine has.
+// Package job describes the jobs of a container engine: to build an image, and to run one command in a container. It
+// links no client of an engine; package engine does.
 package job
 
 import (
@@ -12,8 +12,8 @@ import (
 
 // Engine is a connection to a container engine. Errors are of package sandbox. It is safe for concurrent use.
 type Engine interface {
-	// Build builds an image with the engine's own layer cache and returns its ID. A step that fails is an error which
-	// names the step and ends with the last lines of its output. When ctx ends, so does the build, with what runs in it.
+	// Build builds an image with the engine's own layer cache and returns its ID. The error of a failed step names the
+	// step and ends with the last lines of its output. When ctx ends, the engine stops the build and its containers.
 	Build(ctx context.Context, b Build) (id string, err error)
 	// Run runs a command and waits for its end. When ctx ends, it kills the command. It always removes the container.
 	Run(ctx context.Context, r Run) (Output, error)
@@ -33,7 +33,7 @@ type Image struct {
 
 // Build is an image to build.
 type Build struct {
-	Context    fs.FS             // the files that the Dockerfile can copy; links in it stay links
+	Context    fs.FS             // the files that the Dockerfile can copy; symbolic links stay links
 	Extra      map[string][]byte // further files, by name
 	Archive    io.Reader         // what [PackContext] wrote, instead of both
 	Dockerfile string            // its name in Context; empty: "Dockerfile"
@@ -41,10 +41,10 @@ type Build struct {
 	Target     string            // the stage to stop at; empty: the last one
 	Args       map[string]string // build arguments
 	Labels     map[string]string // of the image
-	Progress   func(line string) // gets each line that the build prints; nil: they are dropped
+	Progress   func(line string) // receives each line of the build's output; nil: the lines are dropped
 }
 
-// Run is one command in a temporary container. It has no capabilities but those in Caps.
+// Run is one command in a temporary container. It has only the capabilities in Caps.
 type Run struct {
 	Image   string
 	Args    []string // program and arguments, instead of the image's entry point

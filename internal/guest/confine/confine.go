@@ -20,9 +20,10 @@ import (
 //
 //	confine FD FILE... -- COMMAND [ARGUMENT...]
 //
-// FD is the inherited end of a socket to the host (SOCK_SEQPACKET), from which it reads one message: the access rights of the
-// ruleset (eight bytes in the byte order of the machine), then the guard's program. It sends one message with the listener, or a
-// report of eight bytes, and closes its end with the execution of COMMAND. It tries each FILE as execvp(3) does.
+// FD is the inherited end of a socket to the host (SOCK_SEQPACKET), from which it reads one message: the access rights
+// of the ruleset (eight bytes in the byte order of the machine), then the guard's program. It sends one message with
+// the listener, or a report of eight bytes. The execution of COMMAND closes its end. It tries each FILE as execvp(3)
+// does.
 const Command = "confine"
 
 // ExitFailed is the status of a command that could not be confined or executed. The report says more.
@@ -34,7 +35,7 @@ func Line(fd int, path string, command []string) []string {
 	return append(append(line, "--"), command...)
 }
 
-// Socket returns the two ends of a socket, with the message of the host on the way to the other end.
+// Socket returns the two ends of a socket, and has already sent the host's message to the other end.
 func Socket(asks seccomp.Program) (host, guest int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -48,10 +49,10 @@ func Socket(asks seccomp.Program) (host, guest int, err error) {
 	return pair[0], pair[1], nil
 }
 
-// step is what the guest could not do.
+// step is the step that failed in the guest.
 type step uint32
 
-// The steps of the guest; entry_amd64.s has their numbers, too.
+// The steps of the guest; entry_amd64.s contains their numbers, too.
 const (
 	stepMessage step = iota + 1
 	stepDomain
@@ -78,7 +79,8 @@ func ReceiveListener(host int) (int, error) {
 	return fd, err
 }
 
-// ExecuteError returns the error with which the guest could not execute the command; nil: it has, or it has not come so far.
+// ExecuteError returns the guest's error of the execution of the command; nil: the guest has executed it, or has not
+// tried yet.
 func ExecuteError(host int) error {
 	fd, report, _ := receive(host) // an error means that there is no report
 	if fd >= 0 {

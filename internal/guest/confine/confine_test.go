@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// attempts makes an entry in every way, and does what makes none.
+// attempts tries every way to make an entry, and operations that make none.
 const attempts = `
 use Socket; use Fcntl; use POSIX ();
 sub report { my ($what, $ok) = @_; print "$what ", ($ok ? "ok" : $!{EACCES} || $!{EXDEV} ? "denied" : "$!"), "\n" }
@@ -48,7 +48,7 @@ const (
 		"fifo ok\nsocket ok\nwrite ok\nremove ok\nfile without a name ok\n"
 )
 
-// guests are the guest as it is released, and a program that does the same in Go.
+// guests are the released guest, and a program that does the same in Go.
 func guests(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func makeReachable(t *testing.T, dir string) {
 	}
 }
 
-// users are those who run the tests of this package, and a plain user if that is root.
+// users returns the user of the tests, and a plain user as well if that is root.
 func users() map[string]int {
 	if os.Geteuid() != 0 {
 		return map[string]int{"a plain user": os.Geteuid()}
@@ -77,7 +77,7 @@ func users() map[string]int {
 	return map[string]int{"root": 0, "a plain user": 1000}
 }
 
-// box is a directory of the host, and bubblewrap with a guest.
+// box is a directory of the host for bubblewrap with a guest.
 type box struct {
 	guest, work string
 	uid         int
@@ -166,7 +166,7 @@ func Test_The_Kernel_Denies_Entries_That_No_Guard_Answers_For(t *testing.T) {
 		if got := guesttest.Entries(t, b.work); got != "old sub" {
 			t.Errorf("the host has %s", got)
 		}
-		// The control: without the domain all of it succeeds.
+		// Control: without the domain all attempts succeed.
 		b = newBox(t, b.guest, b.uid)
 		if out, err := b.run(t, nil, "perl", "-e", attempts); err != nil || out != allowed {
 			t.Errorf("without a domain: %v: %s", err, out)

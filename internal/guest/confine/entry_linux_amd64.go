@@ -2,11 +2,11 @@ package confine
 
 import "github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 
-// Entry is the first instruction of a guest that is linked with it (-E). Where the command line is that of [Command], it does what
-// [Run] does; otherwise it starts Go's runtime. It is not for calling.
+// Entry is the first instruction of a guest that is linked with it (-E). For the command line of [Command] it does the
+// same as [Run]; otherwise it starts Go's runtime. Go code must not call it.
 func Entry()
 
-// What Entry compares and needs, each with the NUL byte of C, and its memory.
+// The strings that Entry needs, each with the NUL byte of C, and its memory.
 //
 //nolint:gochecknoglobals,unused // there is no stack frame yet
 var (

@@ -16,8 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// Run is [Command] with the arguments after it, for a guest that is not linked with [Entry]. It returns an exit status if it
-// does not become the command.
+// Run is [Command] with the arguments after it, for a guest that is not linked with [Entry]. It returns an exit status
+// if it cannot execute the command.
 func Run(p process.Process, args []string) int {
 	runtime.LockOSThread() // the thread that is confined executes the command
 	end := slices.Index(args, "--")
@@ -68,7 +68,7 @@ func enter(host int) (step, error) {
 	return 0, nil
 }
 
-// execute becomes the first file that can be executed. It remembers one that exists, as execvp(3) does.
+// execute executes the first file that can be executed. Like execvp(3), it prefers the error of a file that exists.
 func execute(files, command, env []string) error {
 	var found error = syscall.ENOENT
 	for _, file := range files {

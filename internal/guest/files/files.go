@@ -1,5 +1,5 @@
-// Package files reads and writes files inside a sandbox. [New] is the host's end; it runs the guest inside, whose end is
-// [Serve]. The host bounds and checks everything that the guest sends.
+// Package files reads and writes files inside a sandbox. [New] is the host's end; it runs the guest, whose end is
+// [Serve]. The host bounds and checks all data from the guest.
 package files
 
 import (
@@ -33,16 +33,15 @@ const (
 // StartFunc starts a command in a sandbox; it is the Start of an Instance.
 type StartFunc func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
 
-// New returns the files of the sandbox in which start starts commands: each
-// call runs the guest inside, so it reaches only what a command reaches. It bounds and checks all answers.
+// New returns the files of the sandbox in which start starts commands. Each call runs the guest inside, so it has
+// access to the same files as a command. It bounds and checks all answers.
 func New(start StartFunc) sandbox.Files { return files{start} }
 
 type files struct{ start StartFunc }
 
-// Open returns when the first bytes, the end or an error arrived, so that a
-// missing file is an error here. ctx holds until Close. Close before the end of
-// the file is an error with code Canceled; Close after the last byte waits for the
-// guest to confirm that it was the last.
+// Open returns when the first bytes, the end or an error arrived, so that it reports a missing file. ctx applies until
+// Close. Close before the end of the file is an error with code Canceled; Close after the last byte waits for the guest
+// to confirm that it was the last.
 func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f.receive(ctx, opOpen, name)
 }
@@ -82,7 +81,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteTo copies the rest of the file, in the pieces that arrive.
+// WriteTo copies the rest of the file, in the pieces in which it arrives.
 func (r *fileReader) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, maxChunk))
 	if err == nil {
@@ -91,10 +90,10 @@ func (r *fileReader) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// Close reports whether all of the file arrived. A second call reports the same.
+// Close returns an error if a part of the file did not arrive. A second call returns the same.
 func (r *fileReader) Close() error {
 	if r.err == nil {
-		// The reader may know the size and never ask for the end.
+		// The reader may know the size and never read to the end.
 		if r.buf.Buffered() == 0 {
 			_, r.err = r.buf.Peek(1)
 		}
@@ -204,7 +203,7 @@ func (f files) run(ctx context.Context, args ...string) error {
 	return c.end()
 }
 
-// infos runs an operation that describes files, at most limit of them.
+// infos runs an operation that describes at most limit files.
 func (f files) infos(ctx context.Context, limit int, op, name string) ([]sandbox.FileInfo, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -236,7 +235,7 @@ func decodeInfos(data []byte, limit int, names bool) ([]sandbox.FileInfo, error)
 			return nil, sandbox.Errorf(sandbox.Internal, "the guest's description of files: %w", err)
 		}
 		name := string(w.Name)
-		// A careless caller could join a name with slashes to a path of the host.
+		// A careless caller could join a name with slashes to a path on the host.
 		if strings.ContainsAny(name, "/\x00") && (names || name != "/") || len(name) > maxName || len(w.Target) > maxName ||
 			names && (name == "" || name == "." || name == "..") || w.Size < 0 {
 			return nil, sandbox.Errorf(sandbox.Internal, "the guest described an impossible file %.100q", name)
@@ -314,13 +313,13 @@ func isKnownCode(c sandbox.Code) bool {
 
 // boundedBuffer keeps at most limit bytes; over, if any, is called when more come.
 type boundedBuffer struct {
-	buf   bytes.Buffer // not embedded: its ReadFrom would take everything
+	buf   bytes.Buffer // not embedded: its ReadFrom would have no limit
 	limit int
 	cut   bool
 	over  func()
 }
 
-// Write reports success for dropped bytes, too, so that the writer continues to its end.
+// Write also reports success for dropped bytes, so that the writer continues to its end.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	room := b.limit - b.buf.Len()
 	if len(p) <= room {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// running is a process on this host: what files says about it is the same in
-// any sandbox that can start one.
+// running is a process on this host. Package files behaves the same in every sandbox that
+// can start processes.
 type running struct{ cmd *exec.Cmd }
 
 func (r running) Wait() (sandbox.Exit, error) {
@@ -234,7 +234,7 @@ func Test_Files_Create_Is_All_Or_Nothing(t *testing.T) {
 	if err := f.Create(t.Context(), "file", 0o644, half); !errors.Is(err, failure) {
 		t.Errorf("%v, want the source's error", err)
 	}
-	// A source that the caller gives up on: the guest is killed while it waits.
+	// The caller abandons a source, and the guest is killed while it waits.
 	ctx, cancel := context.WithCancel(t.Context())
 	pr, pw := io.Pipe()
 	done := make(chan error)

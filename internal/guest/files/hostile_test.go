@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hostile is the client talking to a shell script instead of the guest.
+// hostile returns a client that talks to a shell script instead of the guest.
 func hostile(t *testing.T, script string) sandbox.Files {
 	t.Helper()
 	return New(startHere([]string{"/bin/bash", "-c", script, "guest"}, t.TempDir()))

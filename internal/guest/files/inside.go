@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// OwnCommand recognizes the command line of an operation on files, so that the supervisor carries it out without a process:
-// the supervisor has the same rights as a command.
+// OwnCommand recognizes the command line of an operation on files, so that the supervisor executes it without a
+// process. The supervisor has the same rights as a command.
 func OwnCommand(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
 	if len(args) < 2 || args[0] != layout.Program || args[1] != command {
 		return nil, false
@@ -17,15 +17,15 @@ func OwnCommand(args []string, dir string) (run func(in io.Reader, out, errs io.
 	args = slices.Clone(args[2:])
 	for i := range args {
 		if i == 1 || i == 2 && args[0] == opRename {
-			args[i] = below(dir, args[i])
+			args[i] = joinPath(dir, args[i])
 		}
 	}
 	return func(in io.Reader, out, errs io.Writer) int { return Serve(args, in, out, errs) }, true
 }
 
-// below makes a name absolute as the kernel would: without cleaning it, because ".." after a link is not
-// what it seems.
-func below(dir, name string) string {
+// joinPath makes a name absolute as the kernel would. It does not clean the name, because ".." after a link may
+// lead elsewhere.
+func joinPath(dir, name string) string {
 	if name == "" || strings.HasPrefix(name, "/") {
 		return name
 	}

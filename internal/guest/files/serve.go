@@ -19,8 +19,8 @@ import (
 
 var errUsage = errors.New("usage: files open|stat|list|remove|pack|unpack NAME, files create|mkdir NAME PERM, files rename FROM TO, files search NAME QUERY")
 
-// Serve performs one operation on the files that this process can reach; its
-// policy is that of the sandbox around it.
+// Serve performs one operation on the files that this process can access; the isolation of the sandbox enforces
+// the policy.
 func Serve(args []string, in io.Reader, out, errs io.Writer) int {
 	return Status(perform(args, in, out), errs)
 }
@@ -31,7 +31,7 @@ func Status(err error, errs io.Writer) int {
 		return 0
 	}
 	line, _ := json.Marshal(wireError{codeOf(err), err.Error()}) // two strings always encode
-	_, _ = errs.Write(append(line, '\n'))                        // the host sees the status
+	_, _ = errs.Write(append(line, '\n'))                        // the host gets the status
 	return exitFiles
 }
 
@@ -93,7 +93,7 @@ func sendFile(name string, out io.Writer) error {
 	if !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
-	// A pipe accepts no more at once. The library's alternatives would cost system calls that fail.
+	// A pipe accepts no larger writes. The library's alternatives would make system calls that fail.
 	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{f}, make([]byte, maxChunk))
 	return err
 }
@@ -125,15 +125,14 @@ func sendList(name string, out io.Writer) error {
 func describe(file string, info fs.FileInfo) wireInfo {
 	w := wireInfo{Name: []byte(info.Name()), Size: info.Size(), Mode: info.Mode(), Time: info.ModTime().UTC()}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		// A link that vanished or cannot be read has no target to tell.
+		// A link that was removed or cannot be read has no target.
 		target, _ := os.Readlink(file)
 		w.Target = []byte(target)
 	}
 	return w
 }
 
-// receiveFile replaces name in one step. It replaces a symbolic link
-// itself: rename(2) never writes through it.
+// receiveFile replaces name in one step. It replaces a symbolic link itself, because rename(2) does not follow it.
 func receiveFile(name, perm string, in io.Reader) error {
 	mode, err := parsePerm("create", name, perm)
 	if err != nil {
@@ -153,7 +152,7 @@ func receiveFile(name, perm string, in io.Reader) error {
 	return aboutFile(name, t.Replace(name))
 }
 
-// aboutFile names the file that was asked for in an error of the operating system, which names a temporary one.
+// aboutFile replaces the temporary file's name in an error of the operating system by the requested name.
 func aboutFile(name string, err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return &fs.PathError{Op: "create", Path: name, Err: errno}

@@ -64,7 +64,7 @@ func sendFound(found sandbox.Found, out io.Writer) error {
 	return json.NewEncoder(out).Encode(w)
 }
 
-// ownTree is the file system that this process sees.
+// ownTree gives package search access to the files of this process.
 type ownTree struct{}
 
 func (ownTree) Open(_ context.Context, name string) (io.ReadCloser, error) {
@@ -116,7 +116,7 @@ func unpackTree(name string, in io.Reader) error {
 	})
 }
 
-// withContent calls do with the content of chunks. It returns an error when the content was incomplete, even if do did not.
+// withContent calls do with the content of chunks. It returns an error if the content was incomplete, even if do succeeded.
 func withContent(in io.Reader, do func(r io.Reader) error) error {
 	r, w := io.Pipe()
 	fed := make(chan struct{})
@@ -126,7 +126,7 @@ func withContent(in io.Reader, do func(r io.Reader) error) error {
 	}()
 	err := do(r)
 	if err == nil {
-		_, err = io.Copy(io.Discard, r) // what follows an archive's end
+		_, err = io.Copy(io.Discard, r) // data after the archive's end
 	}
 	_ = r.CloseWithError(err) // documented to return nil
 	<-fed

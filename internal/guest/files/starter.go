@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Starter returns the Start of an instance. Where the instance's files are not those of [NewFiles], because no guest runs
-// inside, what NewFiles would ask of that guest is done on them instead.
+// Starter returns the Start of an instance. If no guest runs inside, the instance's files are not those of [New]; then
+// Starter performs the operations on files that New would send to a guest itself.
 func Starter(i sandbox.Instance) StartFunc {
 	f := i.Files()
 	if _, ok := f.(files); ok {
@@ -28,7 +28,7 @@ func Starter(i sandbox.Instance) StartFunc {
 	}
 }
 
-// operation is one on files, as a process.
+// operation is an operation on files that behaves like a process.
 type operation struct {
 	ctx    context.Context //nolint:containedctx // that of the one operation
 	cancel context.CancelFunc
@@ -59,7 +59,7 @@ type noInput struct{}
 
 func (noInput) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Wait returns when the operation has ended, or its context has: its input may never come.
+// Wait returns when the operation or its context has ended: the operation may wait forever for input.
 func (o *operation) Wait() (sandbox.Exit, error) {
 	defer o.cancel()
 	select {
@@ -76,7 +76,7 @@ func (o *operation) Signal(os.Signal) error {
 	return nil
 }
 
-// operateOn is fileOperation on files that others hold.
+// operateOn performs an operation on the files f.
 func operateOn(ctx context.Context, f sandbox.Files, args []string, in io.Reader, out io.Writer) error {
 	if err := checkOperands(args); err != nil {
 		return err
@@ -112,7 +112,7 @@ func operateOn(ctx context.Context, f sandbox.Files, args []string, in io.Reader
 	return operateOnTrees(ctx, f, args, in, out)
 }
 
-// operateOnTrees does what not all files can.
+// operateOnTrees performs the operations that not all files support.
 func operateOnTrees(ctx context.Context, f sandbox.Files, args []string, in io.Reader, out io.Writer) error {
 	name := args[1]
 	if args[0] == opSearch {
@@ -157,7 +157,7 @@ func searchIn(ctx context.Context, f sandbox.Files, root string, q sandbox.Query
 	return sandbox.SearchTree(ctx, f, root, q)
 }
 
-// sendAll sends a stream, or returns the error of opening it.
+// sendAll sends and closes a stream; err is the error of opening it.
 func sendAll(out io.Writer, r io.ReadCloser, err error) error {
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func sendAll(out io.Writer, r io.ReadCloser, err error) error {
 	return errors.Join(err, r.Close())
 }
 
-// onlyReader has no other methods, so that a copy uses its buffer.
+// onlyReader hides all methods but Read, so that io.CopyBuffer uses its buffer.
 type onlyReader struct{ io.Reader }
 
 func sendInfos(out io.Writer, infos ...sandbox.FileInfo) error {

@@ -46,7 +46,7 @@ func (f files) Search(ctx context.Context, root string, q sandbox.Query) (sandbo
 	return decodeFound(out.buf.Bytes(), q.Max)
 }
 
-// decodeFound trusts the guest's texts, but checks the paths.
+// decodeFound decodes a search's answer and checks the paths, but not the texts.
 func decodeFound(data []byte, limit int) (sandbox.Found, error) {
 	var w wireFound
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -58,7 +58,7 @@ func decodeFound(data []byte, limit int) (sandbox.Found, error) {
 	found := sandbox.Found{Matches: []sandbox.Match{}, Cut: w.Cut}
 	for _, m := range w.Matches {
 		name := string(m.Name)
-		// A careless caller could join such a name to a path of the host.
+		// A careless caller could join such a name to a path on the host.
 		if len(name) > maxName || strings.ContainsRune(name, 0) || !fs.ValidPath(strings.ToValidUTF8(name, "?")) || m.Line < 0 {
 			return sandbox.Found{}, sandbox.Errorf(sandbox.Internal, "the guest found an impossible file %.100q", name)
 		}

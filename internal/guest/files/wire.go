@@ -42,8 +42,8 @@ const (
 	opUnpack = "unpack"
 )
 
-// wireInfo is a sandbox.FileInfo whose names survive when they are not UTF-8:
-// encoding/json writes []byte as base64.
+// wireInfo is a sandbox.FileInfo that preserves names that are not UTF-8: encoding/json writes []byte
+// as base64.
 type wireInfo struct {
 	Name   []byte      `json:"name"`
 	Size   int64       `json:"size"`
@@ -52,7 +52,8 @@ type wireInfo struct {
 	Target []byte      `json:"target,omitempty"`
 }
 
-// wireQuery and wireFound are those of package sandbox, whose names and texts survive as in wireInfo.
+// wireQuery and wireFound are the types of package sandbox with names and texts that are preserved as
+// in wireInfo.
 type wireQuery struct {
 	Name []byte `json:"name,omitempty"`
 	Text []byte `json:"text,omitempty"`
@@ -78,13 +79,13 @@ type wireError struct {
 // maxChunk bounds one chunk of a file being created.
 const maxChunk = 64 << 10
 
-// chunkReader turns a stream into chunks: a length of 4 bytes, big endian, then so
-// many bytes; length 0 ends the file. Without that end the other side keeps
-// nothing, so that a source that fails half-way never becomes half a file.
+// chunkReader turns a stream into chunks: a length of 4 bytes, big endian, then so many bytes; length
+// 0 ends the file. Without that end the other side discards the file, so that a source that fails
+// half-way does not create half a file.
 type chunkReader struct {
 	r     io.Reader
 	buf   [4 + maxChunk]byte
-	ready []byte // of buf, not yet handed out
+	ready []byte // bytes of buf that Read has not returned yet
 	err   error  // after ready
 }
 
@@ -99,7 +100,7 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 			c.frame(n)
 			c.err = err
 			if errors.Is(err, io.EOF) {
-				c.err = nil // the next Read says so again
+				c.err = nil // the next Read returns the error again
 			}
 		case errors.Is(err, io.EOF):
 			c.frame(0)

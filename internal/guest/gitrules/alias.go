@@ -9,11 +9,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// maxAnswer bounds the bytes that are read of an answer of git's.
+// maxAnswer bounds the bytes that are read of git's output.
 const maxAnswer = 64 << 10
 
-// builtinCommands are the common commands whose names no alias can have. For any other
-// name AskAlias starts git.
+// builtinCommands are common commands, whose names an alias cannot have. AskAlias starts git only
+// for other names.
 const builtinCommands wordList = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config
 	count-objects credential describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch
@@ -30,7 +30,7 @@ const builtinCommands wordList = `add am annotate apply archive bisect blame bra
 // AskAlias asks the real git for alias.name, in the repository that c selects.
 func AskAlias(c Call, name string) (string, bool) {
 	text, ok := ask(c, []string{"config", "--get", "alias." + name})
-	return strings.TrimSuffix(text, "\n"), ok || text != "" // a cut alias is still checked
+	return strings.TrimSuffix(text, "\n"), ok || text != "" // the rules also check a cut alias
 }
 
 // Ask runs the real git, in the repository that c selects, and returns its output. False: it failed.
@@ -45,11 +45,11 @@ func ask(c Call, question []string) (string, bool) {
 	args := append([]string{"git"}, parseCommandLine(c.Args).selecting...)
 	args = append(args, question...)
 	proc, err := os.StartProcess(path.Join(layout.BinDir, "git"), args, &os.ProcAttr{Env: c.Env, Files: []*os.File{nil, w, nil}})
-	_ = w.Close() // the child has its own; without this the read below would not end
+	_ = w.Close() // the child has its own copy; while this one is open, the read below would not end
 	if err != nil {
 		return "", false
 	}
-	text, _ := io.ReadAll(io.LimitReader(r, maxAnswer)) // a cut answer is one
+	text, _ := io.ReadAll(io.LimitReader(r, maxAnswer)) // a cut answer is also an answer
 	_ = r.Close()
 	state, err := proc.Wait()
 	return string(text), err == nil && state.Success()

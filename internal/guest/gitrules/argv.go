@@ -9,7 +9,7 @@ type commandLine struct {
 	workTree  string   // --work-tree
 	settings  []string // -c, as "key=value" or "key"
 	fromEnv   []string // --config-env, as "key=VARIABLE"
-	selecting []string // the options before the command that choose a repository, for asking git itself
+	selecting []string // the options before the command that select a repository, for calls of the real git
 	command   string   // "commit"; empty: git only prints something about itself
 	args      []string // what follows the command
 }

@@ -13,17 +13,17 @@ import (
 
 // Call is one invocation of git.
 type Call struct {
-	Args  []string                                 // what follows git's name
+	Args  []string                                 // the arguments after git's name
 	Env   []string                                 // its environment
 	Dir   string                                   // working directory as the kernel names it; empty: unknown
 	Alias func(c Call, name string) (string, bool) // the value of alias.NAME; nil: there are no aliases
 
-	// Ask runs the real git, in the repository that c selects, and returns its output; false: it failed. Nil: what would lose
-	// work if there is any is refused.
+	// Ask runs the real git, in the repository that c selects, and returns its output; false: it failed. Nil: Check
+	// refuses commands that may lose work without checking that there is any.
 	Ask func(c Call, args ...string) (string, bool)
 
-	// Private reports whether a file lies in a directory whose content ends with the sandbox; nil: none does. It resolves
-	// links, and for a missing file it looks at the directory.
+	// Private reports whether a file lies in a directory that exists only as long as the sandbox; nil: there is no such
+	// directory. It resolves links, and for a missing file it looks at the directory.
 	Private func(name string) bool
 }
 
@@ -64,7 +64,7 @@ func (c Call) expand(argv commandLine) commandLine {
 			break
 		}
 		next := parseCommandLine(append(splitAlias(value), argv.args...))
-		if next.command == argv.command { // git refuses such a loop
+		if next.command == argv.command { // git itself refuses such a loop
 			break
 		}
 		argv.command, argv.args = next.command, next.args
@@ -72,8 +72,8 @@ func (c Call) expand(argv commandLine) commandLine {
 	return argv
 }
 
-// checkSettings checks the configuration of this one call: -c,
-// --config-env and the corresponding variables.
+// checkSettings checks the configuration that applies to this call only: -c, --config-env and the corresponding
+// variables.
 func (c Call) checkSettings(argv commandLine) *Refusal {
 	const instead = "run git without this setting"
 	for _, s := range argv.settings {
@@ -165,8 +165,8 @@ func unquoteShell(s string) (word, rest string, ok bool) {
 	}
 }
 
-// isTemporary reports whether the call changes only files that end with the sandbox, where no rule applies because the
-// user would not miss them.
+// isTemporary reports whether the call changes only files that the end of the sandbox removes. No rule applies to them,
+// because the user would not miss them.
 func (c Call) isTemporary(argv commandLine) bool {
 	if c.Private == nil || c.Dir == "" {
 		return false
@@ -190,8 +190,8 @@ func (c Call) isTemporary(argv commandLine) bool {
 	return c.Private(dir) && c.hasPrivateRepository(dir)
 }
 
-// hasPrivateRepository reports whether the repository that git finds from dir is private too: a linked work tree
-// shares the refs and stashes of its main one.
+// hasPrivateRepository reports whether the repository of dir is in a private directory, too: a linked work tree shares
+// the refs and stashes of its main work tree.
 func (c Call) hasPrivateRepository(dir string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

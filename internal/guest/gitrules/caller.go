@@ -17,15 +17,14 @@ const maxCmdline = 1 << 20
 // maxSubshells bounds how deep a script of git's may nest its shells.
 const maxSubshells = 16
 
-// IsStartedByGit reports whether a git with process id ppid made this call on its
-// own account: "git stash" runs "git reset --hard", an octopus merge is a script of
-// git's that runs "git checkout-index -f". What a person or an agent told that git
-// to run (rebase --exec, bisect run, submodule foreach, an alias that is a shell
-// command) is not git's own.
+// IsStartedByGit reports whether git itself, with process ID ppid, made this call: "git
+// stash" runs "git reset --hard", and an octopus merge is a script of git's that runs "git
+// checkout-index -f". Commands that the user passed to that git (rebase --exec, bisect run,
+// submodule foreach, an alias that is a shell command) do not count.
 func IsStartedByGit(ppid int, call Call) bool {
 	parent := inspectProcess(ppid)
-	// A script of git's: the interpreter's first argument lies in git's exec path, and
-	// subshells look the same.
+	// A script of git's: the interpreter's first argument lies in git's exec path. Its
+	// subshells have the same command line.
 	for range maxSubshells {
 		if parent.git || len(parent.args) < 2 || !isGitScript(parent.args[1]) || isInCommandLine(parent.args, call.Args) {
 			break
@@ -46,7 +45,7 @@ func IsStartedByGit(ppid int, call Call) bool {
 	return !ok || !strings.HasPrefix(value, "!")
 }
 
-// isInCommandLine reports whether the words of a call stand in its caller's own command line.
+// isInCommandLine reports whether the caller's command line contains the words of a call.
 func isInCommandLine(caller, words []string) bool {
 	return strings.Contains(strings.Join(caller, " "), strings.Join(words, " "))
 }
@@ -55,7 +54,7 @@ func isGitScript(file string) bool {
 	return path.IsAbs(file) && path.Base(path.Dir(file)) == "git-core" && strings.HasPrefix(path.Base(file), "git-")
 }
 
-// processInfo is a process as /proc shows it; the zero value when it has ended.
+// processInfo describes a process by its files in /proc; the zero value if it has ended.
 type processInfo struct {
 	git  bool // it runs the program behind the wrapper of git
 	args []string
@@ -66,7 +65,7 @@ func inspectProcess(pid int) processInfo {
 	dir := "/proc/" + strconv.Itoa(pid)
 	info := processInfo{git: process.IsSameFile(dir+"/exe", path.Join(layout.BinDir, "git"))}
 	info.args = strings.Split(strings.TrimSuffix(readBounded(dir+"/cmdline"), "\x00"), "\x00")
-	// The name in the second field may hold anything; the numbers start after it.
+	// The name in the second field may contain any bytes; the numbers follow it.
 	stat := readBounded(dir + "/stat")
 	if fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]); len(fields) > 1 {
 		info.ppid, _ = strconv.Atoi(fields[1]) // 0, no process, when it is not a number

@@ -2,8 +2,7 @@ package gitrules
 
 import "strings"
 
-// configKey is a configuration key taken apart: sections and variables know no case,
-// subsections do.
+// configKey is a parsed configuration key: sections and variables ignore case, subsections do not.
 type configKey struct{ section, sub, variable string }
 
 func parseConfigKey(key string) configKey {
@@ -18,8 +17,8 @@ func parseConfigKey(key string) configKey {
 	return k
 }
 
-// commandKeys are the keys whose value git runs as a command, or that decide
-// which commands run; "*" stands for any variable, "a.*.b" for any subsection or none.
+// commandKeys are the keys whose value git runs as a command, or that determine which commands run; "*" matches any
+// variable, "a.*.b" any subsection or none.
 const commandKeys wordList = `
 	core.fsmonitor core.sshcommand core.editor core.pager core.askpass core.gitproxy core.alternaterefscommand
 	sequence.editor pager.* interactive.difffilter diff.external diff.*.command diff.*.textconv merge.*.driver
@@ -30,11 +29,11 @@ const commandKeys wordList = `
 	remote.*.proxy_command protocol.ext.allow include.path includeif.*.path gc.pruneexpire gc.reflogexpire
 	gc.*.reflogexpire gc.reflogexpireunreachable gc.*.reflogexpireunreachable help.autocorrect clean.requireforce`
 
-// readingCommands are commands that no hook checks and no alias can stand for.
+// readingCommands are commands that run no hooks and that an alias cannot replace.
 const readingCommands wordList = `blame cat-file check-attr check-ignore count-objects describe diff diff-files diff-index diff-tree
 	for-each-ref grep log ls-files ls-remote ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var`
 
-// wordList is a constant list of words, which costs nothing at start.
+// wordList is a constant list of words, which takes no time at the start of the program.
 type wordList string
 
 func (l wordList) has(word string) bool {
@@ -46,9 +45,9 @@ func (l wordList) has(word string) bool {
 	return false
 }
 
-// checkSetting returns why key may not have value, or "". One-shot and stored
-// settings have the same rules: an alias or another hooks directory gets around
-// every rule here, and a command in the configuration runs unchecked.
+// checkSetting returns why key must not have value, or "". Settings of one call and stored settings have the same
+// rules: an alias or another hooks directory would bypass every rule here, and commands in the configuration run
+// unchecked.
 func checkSetting(key, value string) string {
 	k := parseConfigKey(key)
 	switch {
@@ -77,8 +76,8 @@ func checkSetting(key, value string) string {
 	return ""
 }
 
-// checkCallSetting is checkSetting for one call of a command. Agents read with hooks and aliases switched off, so that looking
-// at a repository starts nothing of it.
+// checkCallSetting is checkSetting for one call of a command. It accepts aliases and disabled hooks for reading
+// commands, which run neither: agents pass such settings so that no program of the repository runs.
 func checkCallSetting(command, key, value string) string {
 	if readingCommands.has(command) {
 		switch k := parseConfigKey(key); {
@@ -97,8 +96,8 @@ func isFalse(value string) bool {
 	return false
 }
 
-// isHarmlessSetting accepts settings in daily use: a setting that is switched off, plain
-// pagers, an editor that does nothing, ssh with options.
+// isHarmlessSetting reports whether a setting is common and harmless: a disabled setting, a plain pager, an editor
+// without effect, ssh with options.
 func isHarmlessSetting(k configKey, value string) bool {
 	if k.section == "gc" || k.section == "clean" || k.section == "include" || k.section == "includeif" {
 		return k.section == "clean" && !isFalse(value)
@@ -126,7 +125,7 @@ func isHarmlessSetting(k configKey, value string) bool {
 	case ":", "cat", "less", "more", "vi", "vim", "nano", "emacs", "ed", "gpg", "gpg2", "store", "cache":
 		return true
 	case "ssh":
-		// ProxyCommand, LocalCommand and KnownHostsCommand run programs, -F names a file that may hold them.
+		// ProxyCommand, LocalCommand and KnownHostsCommand run programs; -F names a file that may contain them.
 		return !strings.Contains(strings.ToLower(value), "command") && !strings.Contains(value, "-F")
 	}
 	return false
@@ -174,7 +173,7 @@ func checkUnset(key string) *Refusal {
 	return nil
 }
 
-// checkSections refuses to rename a section to or from one whose keys hold commands.
+// checkSections refuses to rename a section from or to one whose keys contain commands.
 func checkSections(verb string, args []string) *Refusal {
 	for _, name := range args {
 		switch section := parseConfigKey(name + ".x").section; {

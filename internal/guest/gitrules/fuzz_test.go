@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// harmless are words that no rule concerns, whatever their order.
+// harmless are words to which no rule applies, in any order.
 var harmless = []string{"status", "log", "diff", "show", "fetch", "add", "blame", "ls-files", "rev-parse", "describe"}
 
 func FuzzGitArgv(f *testing.F) {
@@ -34,25 +34,27 @@ func FuzzGitArgv(f *testing.F) {
 			if r := check(append([]string{command, "--"}, args...)...); r != nil {
 				t.Errorf("%s -- %q: %+v", command, args, *r)
 			}
-			// The value of an option is no option.
+			// The value of an option is not an option.
 			for _, a := range args {
 				if r := check("commit", "-m", a); r != nil {
 					t.Errorf("commit -m %q: %+v", a, *r)
 				}
 			}
 		}
-		// Without dashes, pluses and colons nothing asks commit, push or branch for force.
+		// Without dashes, pluses and colons no argument requests force from commit, push or
+		// branch.
 		plain := !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || strings.ContainsAny(a, "+:") })
 		for _, command := range []string{"commit", "push", "branch", "switch", "reset", "rm", "tag", "merge"} {
 			if r := check(append([]string{command}, args...)...); plain && r != nil {
 				t.Errorf("%s %q: %+v", command, args, *r)
 			}
 		}
-		// What is refused stays refused behind git's own harmless options.
+		// A refused command stays refused after harmless options of git itself.
 		if again := check(append([]string{"--no-pager", "-c", "user.name=x", "-C", "sub"}, args...)...); (again == nil) != (r == nil) {
 			t.Errorf("%q: %v, but behind other options %v", args, r, again)
 		}
-		// The dangerous option after anything still counts, unless a value or "--" takes it.
+		// A dangerous option counts after any arguments, unless it is a value or follows
+		// "--".
 		if parsed := parseOptions(resetTable, append(slices.Clone(args), "--soft", "--hard")); !parsed.has("hard") &&
 			!slices.Contains(args, "--") && !slices.Contains(args, "--end-of-options") {
 			t.Errorf("reset %q --soft --hard: hard was not seen", args)
@@ -60,7 +62,7 @@ func FuzzGitArgv(f *testing.F) {
 	})
 }
 
-// Whatever the environment holds, reading it ends and does not panic.
+// For any environment, reading it ends and does not panic.
 func FuzzGitParameters(f *testing.F) {
 	f.Add(`'a.b=c' 'd.e'='f'`)
 	f.Add(`'it'\''s'='`)

@@ -31,7 +31,7 @@ func Test_Git_Runs_As_Itself_When_Nothing_Is_Refused(t *testing.T) {
 	b.Shell(t, `git status --short -z | cat; git cat-file --batch-check <<< HEAD`).Check(t, 0, "commit", "")
 }
 
-func Test_Git_Is_Refused_By_Every_Way_In(t *testing.T) {
+func Test_Git_Is_Refused_However_It_Is_Called(t *testing.T) {
 	b := newGitBox(t)
 	for name, script := range map[string]string{
 		"by name":                 `git stash clear`,
@@ -87,7 +87,7 @@ func Test_Git_Is_Refused_In_A_Project_Below_Tmp(t *testing.T) {
 	b.Shell(t, "git init -q /tmp/r; cd /tmp/r; git commit -q --allow-empty -m x; git reset -q --hard").Check(t, 0, "", "")
 }
 
-// What could throw uncommitted work away is refused if there is any.
+// A command that could discard uncommitted work is refused if there is any.
 func Test_Git_Is_Refused_If_Work_Would_Be_Lost(t *testing.T) {
 	const dirty, staged, untracked, deleted = `echo mine >>file`, `echo mine >>file; git add file; git restore -q --source HEAD -W file 2>/dev/null || git show HEAD:file >file`,
 		`echo mine >new`, `rm file`
@@ -146,8 +146,8 @@ func Test_Git_Is_Refused_If_Work_Would_Be_Lost(t *testing.T) {
 	}
 }
 
-// Commands that run refused ones, or scripts that do, on git's own account.
-func Test_Gits_Own_Calls_Pass(t *testing.T) {
+// Commands of git that run refused commands, or scripts that do.
+func Test_Calls_That_Git_Makes_Itself_Pass(t *testing.T) {
 	for name, script := range map[string]string{
 		"stash":              `echo x >> file; git stash; test "$(cat file)" = $'one\ntwo'; git stash apply; grep -q x file`,
 		"stash of untracked": `echo x > new; git stash -u; test ! -e new; git stash apply; test -e new`,

@@ -9,23 +9,25 @@ func (ask asker) isEmpty(args ...string) bool {
 	return ok && text == ""
 }
 
-// differs reports whether files or the index have content that git has not where the arguments say. Deleted files are no
-// content; settings that hide a part of the differences are off.
+// differs reports whether the files or the index differ from the tree that the arguments name. Deleted files do not
+// count. Settings that hide a part of the differences are off.
 func (ask asker) differs(args ...string) bool {
 	return !ask.isEmpty(append([]string{
 		"diff", "--name-only", "--diff-filter=d", "--no-relative", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
 	}, args...)...)
 }
 
-// losesChanges reports whether changes of tracked files, staged or not, are not committed.
+// losesChanges reports whether tracked files have uncommitted changes, staged or not.
 func losesChanges(ask asker) bool { return ask.differs("HEAD") || ask.differs("--cached") }
 
-// losesAny reports whether there are changes or untracked files, which another commit's files may replace.
+// losesAny reports whether there are uncommitted changes or untracked files, which files of another commit may
+// replace.
 func losesAny(ask asker) bool {
 	return !ask.isEmpty("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
 }
 
-// losesPaths reports whether files at paths have content that the files of tree replace; an empty tree is the index.
+// losesPaths reports whether files at paths have content that the files of tree would replace; an empty tree means
+// the index.
 func losesPaths(ask asker, tree string, paths []string) bool {
 	with := func(args ...string) []string { return append(append(args, "--"), paths...) }
 	if tree == "" {
@@ -34,10 +36,10 @@ func losesPaths(ask asker, tree string, paths []string) bool {
 	return ask.differs(with("HEAD")...) || ask.differs(with("--cached")...) || !ask.isEmpty(with("ls-files", "--others")...)
 }
 
-// checkoutFiles are options of checkout and restore whose files the operands do not tell.
+// checkoutFiles are options of checkout and restore with which the operands do not name all files.
 var checkoutFiles = []string{"patch", "pathspec-from-file", "recurse-submodules"}
 
-// isHarmless reports whether a refused command has nothing to throw away in this repository.
+// isHarmless reports whether a refused command would discard no work in this repository.
 func isHarmless(ask asker, command string, args []string) bool {
 	table, ok := optionTable(command)
 	if !ok {
@@ -66,7 +68,7 @@ func losesByRestore(ask asker, o options) bool {
 	case o.any("merge", "conflict"), o.any(checkoutFiles...), len(o.args) == 0:
 		return losesAny(ask)
 	case o.any("source", "staged"):
-		tree = "HEAD" // whichever it is: its files replace those of the index, too
+		tree = "HEAD" // in any case its files replace those of the index, too
 	}
 	return losesPaths(ask, tree, o.args)
 }

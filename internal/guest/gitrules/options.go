@@ -6,7 +6,7 @@ import "strings"
 type option struct {
 	short byte   // 0: none
 	long  string // "": none
-	value byte   // 0: a flag, '=': takes a value, '?': takes one only when joined
+	value byte   // 0: a flag, '=': takes a value, '?': takes only a joined value
 }
 
 func (o option) name() string {
@@ -39,10 +39,10 @@ func parseTable(table string) []option {
 // options, unambiguous abbreviations of long ones, and "--no-" forms, the last one wins.
 type options struct {
 	state  map[string]bool   // by name: set or, by its negation, unset
-	order  map[string]int    // when it was last mentioned
+	order  map[string]int    // the position of its last use
 	values map[string]string // the last value
 	args   []string          // operands
-	dashed bool              // "--" stands between operands
+	dashed bool              // "--" separates operands
 	before int               // the number of operands before it
 }
 
@@ -57,7 +57,8 @@ func (o options) any(names ...string) bool {
 	return false
 }
 
-// last returns which of names was set last, or "": they exclude one another.
+// last returns the one of names that was set last, or "". The options exclude one
+// another.
 func (o options) last(names ...string) string {
 	best, at := "", -1
 	for _, n := range names {
@@ -68,8 +69,7 @@ func (o options) last(names ...string) string {
 	return best
 }
 
-// parseOptions parses args by table. An option that the table does not know
-// is taken for a flag.
+// parseOptions parses args by table. It treats unknown options as flags.
 func parseOptions(table string, args []string) options {
 	p := optionParser{syntax: parseTable(table), rest: args, out: options{
 		state: map[string]bool{}, order: map[string]int{}, values: map[string]string{},
@@ -99,7 +99,7 @@ type optionParser struct {
 	out    options
 }
 
-// next takes one argument, or "" when there is none: git refuses that then.
+// next takes one argument, or "" if there is none: git refuses the command line then.
 func (p *optionParser) next() string {
 	if len(p.rest) == 0 {
 		return ""
@@ -145,14 +145,14 @@ func (p *optionParser) short(letter byte) (option, bool) {
 	return option{}, false
 }
 
-// optionMatch is an option meant by a long word, negated or not.
+// optionMatch is an option to which a long word refers, negated or not.
 type optionMatch struct {
 	option option
 	on     bool
 }
 
-// long reads "message=x" of "--message=x". An ambiguous abbreviation, which git
-// refuses, counts as all that it could mean.
+// long reads "message=x" of "--message=x". An ambiguous abbreviation, which git refuses,
+// counts as every option that it could mean.
 func (p *optionParser) long(word string) {
 	name, value, joined := strings.Cut(word, "=")
 	exact, prefixes := p.match(name)

@@ -13,13 +13,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// IsPrivate reports whether a file lies in one of the directories that end with the sandbox: whether it is on the same
-// mount. A directory of the host that is mounted below one of them, or that a link there leads to, is on another.
+// IsPrivate reports whether a file lies in a directory that exists only as long as the sandbox: whether it is on the
+// same mount. A directory of the host that is mounted below it, or to which a link there leads, is on another mount.
 func IsPrivate(name string) bool {
 	mount := mountID(name)
 	if mount == "" {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return false // a link to nothing, or a file that cannot be looked at
+			return false // a link without target, or a file that cannot be examined
 		}
 		if mount = mountID(filepath.Dir(name)); mount == "" {
 			return false

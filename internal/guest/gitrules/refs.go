@@ -8,8 +8,8 @@ const (
 	askPerson  = "ask a person to do it outside the sandbox"
 )
 
-// checkPush has push and its plumbing, send-pack: fast-forwards pass, and so does
-// --force-with-lease, which overwrites only what was seen before.
+// checkPush checks push and its plumbing, send-pack. Fast-forwards pass, and so does
+// --force-with-lease, which overwrites only commits that the user has fetched.
 func checkPush(command string, o options) *Refusal {
 	git := "git " + command
 	if command == "push" && o.has("no-verify") {
@@ -39,7 +39,7 @@ func checkPush(command string, o options) *Refusal {
 	return nil
 }
 
-// checkRefspec has "+main", ":main" and "+:"; a lone ":" pushes matching branches.
+// checkRefspec refuses "+main", ":main" and "+:"; a lone ":" pushes matching branches.
 func checkRefspec(git, ref string) *Refusal {
 	switch {
 	case strings.HasPrefix(ref, "+"):
@@ -53,7 +53,8 @@ func checkRefspec(git, ref string) *Refusal {
 	return nil
 }
 
-// checkHTTPPush parses as http-push.c does, which knows no clusters.
+// checkHTTPPush parses like http-push.c, which does not support clusters of short
+// options.
 func checkHTTPPush(args []string) *Refusal {
 	for _, arg := range args {
 		switch arg {
@@ -67,7 +68,7 @@ func checkHTTPPush(args []string) *Refusal {
 	return nil
 }
 
-// checkRefs has the commands that move or delete refs of this repository.
+// checkRefs checks the commands that move or delete refs of this repository.
 func checkRefs(command string, o options) *Refusal {
 	switch command {
 	case "branch":
@@ -109,8 +110,8 @@ func checkTag(o options) *Refusal {
 	return nil
 }
 
-// checkUpdateRef lets refs of tools' own (refs/notes, refs/checkpoints) pass, and
-// moves that name the old value, which git then checks.
+// checkUpdateRef lets refs of tools (refs/notes, refs/checkpoints) pass, and moves that
+// name the old value, which git then checks.
 func checkUpdateRef(o options) *Refusal {
 	const instead = "git branch, git tag and git commit make refs and keep old ones"
 	switch {

@@ -1,5 +1,6 @@
-// Package gitrules decides which git commands a sandbox refuses: those that discard work, skip hooks or rewrite what others have.
-// The rules guide cooperative programs; they do not isolate. [Call.Check] reads the command line, the environment and aliases.
+// Package gitrules decides which git commands a sandbox refuses: those that discard work, skip hooks or rewrite the
+// history of others. The rules guide cooperative programs; they do not isolate. [Call.Check] reads the command line,
+// the environment and aliases.
 package gitrules
 
 import (
@@ -18,12 +19,12 @@ const noHooks = "it skips the hooks that check the work"
 
 // checkCommand applies the rules of one command, independent of git's own options.
 //
-// What only throws uncommitted work away is refused if there is any, which isHarmless asks git.
+// A command that would only discard uncommitted work is refused only if there is any; isHarmless checks that with
+// git.
 //
-// Refused lists what git cannot undo (uncommitted work thrown away, refs moved or
-// deleted without a trace, history of others overwritten) and what goes past hooks.
-// Everything else passes, dry runs included, and of two options that exclude one
-// another the one that git would obey counts.
+// It refuses commands that git cannot undo (they discard uncommitted work, move or delete refs without a trace, or
+// overwrite the history of others), and commands that skip hooks. All other commands pass, also dry runs. Of two
+// options that exclude one another the one that git would obey counts.
 func checkCommand(command string, args []string) *Refusal {
 	switch command {
 	case "checkout--worker":
@@ -75,7 +76,7 @@ func checkHooks(command string, o options) *Refusal {
 	}
 }
 
-// checkTree has the commands that overwrite or delete files.
+// checkTree checks the commands that overwrite or delete files.
 func checkTree(command string, o options) *Refusal {
 	switch command {
 	case "reset":
@@ -94,7 +95,7 @@ func checkTree(command string, o options) *Refusal {
 			}
 		}
 	case "clean":
-		// Without -f git obeys clean.requireForce, which we do not know.
+		// Without -f git obeys clean.requireForce, whose value is unknown here.
 		if !o.has("dry-run") {
 			return &Refusal{
 				"git clean", "it deletes files that git cannot bring back",
@@ -127,7 +128,7 @@ func checkTree(command string, o options) *Refusal {
 	return nil
 }
 
-// checkCheckout lets git change branches, which it refuses itself where changes would be overwritten, and refuses what takes
+// checkCheckout lets git change branches: git itself refuses that if changes would be overwritten. It refuses to take
 // files from a commit or the index.
 func checkCheckout(o options) *Refusal {
 	switch {
@@ -169,8 +170,7 @@ func checkPrune(command string, o options) *Refusal {
 	return nil
 }
 
-// checkStash looks at the first argument only: git takes an option before it for
-// a stash push.
+// checkStash checks the first argument only: git treats an option before it as a stash push.
 func checkStash(args []string) *Refusal {
 	if len(args) == 0 {
 		return nil

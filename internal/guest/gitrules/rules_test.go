@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// ruleRows are command lines after "git", split as a shell would, and what of them
-// is refused; "" means that they pass.
+// ruleRows are command lines without "git", split as a shell would, and the refused part;
+// "" means that the command passes.
 var ruleRows = []struct{ line, refused string }{
-	// Nothing to see.
+	// Harmless commands.
 	{"", ""},
 	{"status", ""},
 	{"--version", ""},
@@ -296,7 +296,7 @@ var ruleRows = []struct{ line, refused string }{
 	{"http-push url +main", "git http-push +main"},
 	{"http-push -D url main", "git http-push -D"},
 
-	// what keeps lost work findable
+	// objects and logs through which lost work can be found
 	{"reflog", ""},
 	{"reflog show -n 3", ""},
 	{"reflog expire --expire=now --all", "git reflog expire"},
@@ -457,7 +457,7 @@ func Test_Git_Rules_Read_The_Environment(t *testing.T) {
 	}
 }
 
-// Claude Code asks like this whether its own settings are tracked.
+// Claude Code checks with this command whether its own settings are tracked.
 func Test_Git_Rules_Let_Agents_Read(t *testing.T) {
 	env := []string{`GIT_CONFIG_PARAMETERS='alias.remote-none=version' 'alias.remote-/.command=version' 'fetch.bundleURI=' 'help.autocorrect=0'`}
 	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "protocol.file.allow=never", "ls-files", "--error-unmatch"}

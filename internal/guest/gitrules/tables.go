@@ -1,9 +1,9 @@
 package gitrules
 
-// optionTables has the options of each command that a rule looks into: those of git
-// 2.39 and what later versions added. Complete tables are needed because what "-m"
-// swallows must not be read as an option, and because an abbreviation means what
-// no other option of the command begins with. A test compares them with real git.
+// optionTables contains the options of each command with a rule: those of git 2.39 and of
+// later versions. The tables must be complete, because the value of an option such as
+// "-m" must not be read as an option, and because an abbreviation is valid only if it
+// fits one option of the command. A test compares them with real git.
 var optionTables = []struct{ command, options string }{
 	{"am", `i,interactive b,binary 3,3way q,quiet s,signoff u,utf8 k,keep keep-non-patch m,message-id keep-cr no-keep-cr
 		c,scissors quoted-cr= whitespace= ignore-space-change ignore-whitespace directory= exclude= include= C= p= patch-format=

@@ -40,9 +40,9 @@ func newRepository(t *testing.T) string {
 	return dir
 }
 
-// The real git tells its long options, "=" after those whose value may stand in
-// the next argument. An option that our table lacks, or has with another kind of
-// value, would let us misread what follows.
+// The real git lists its long options, with "=" after those whose value may be the next
+// argument. If the table lacks an option, or has it with another kind of value, the rules
+// would misread the arguments that follow.
 func Test_Git_Tables_Agree_With_Git(t *testing.T) {
 	dir := newRepository(t)
 	for _, row := range optionTables {
@@ -91,13 +91,12 @@ func negationOf(known map[string]option, name string) bool {
 	return ok && found
 }
 
-// Rows whose meaning we claim to know are shown to the real git: what it does
-// must be what the rule is for.
-func Test_Git_Understands_What_The_Rules_Claim(t *testing.T) {
+// The test runs command lines with the real git: git must do what the rule prevents.
+func Test_Git_Interprets_Commands_As_The_Rules_Assume(t *testing.T) {
 	for _, row := range []struct {
 		name, line string
 		refused    bool
-		did        func(t *testing.T, dir string) bool // whether git did what the rule is against
+		did        func(t *testing.T, dir string) bool // reports whether git did what the rule prevents
 	}{
 		{"--no-verif is --no-verify", "commit --allow-empty --no-verif -m x", true, committed},
 		{"-nm is -n -m", "commit --allow-empty -nm x", true, committed},

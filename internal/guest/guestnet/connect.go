@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// Bounds on a proxy's answer; the proxy need not be ours.
+// Bounds on a proxy's answer; it can be another program's proxy.
 const (
 	maxConnectHead = 16 << 10
 	maxConnectText = 4 << 10
@@ -32,7 +32,7 @@ func connectTarget(host, port string) (string, error) {
 	if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
 		return netip.AddrPortFrom(addr, uint16(n)).String(), nil
 	}
-	// Blanks and line ends would start another word or line of the request.
+	// A blank or a line end would begin another word or line of the request.
 	if host == "" || len(host) > 253 || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f }) ||
 		strings.ContainsAny(host, ":[]/@") {
 		return "", fmt.Errorf("%.100q is not a host", host)
@@ -40,9 +40,9 @@ func connectTarget(host, port string) (string, error) {
 	return host + ":" + strconv.FormatUint(n, 10), nil
 }
 
-// connectProxy returns the address of the proxy that the environment names, or the
-// sandbox's own, and the value of Proxy-Authorization, which may be empty. It resolves no
-// names, because a sandbox has no name server.
+// connectProxy returns the address of the proxy from the environment, or else of the sandbox's
+// own proxy, and the value of Proxy-Authorization, which may be empty. It resolves no names,
+// because a sandbox has no name server.
 func connectProxy(env []string) (addr netip.AddrPort, auth string, err error) {
 	addr = netip.MustParseAddrPort(ProxyAddr)
 	text := process.Variable(env, "HTTP_PROXY")
@@ -80,7 +80,7 @@ func connectProxy(env []string) (addr netip.AddrPort, auth string, err error) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), auth, nil
 }
 
-// connectRequest is the request for a tunnel to target.
+// connectRequest returns the request for a tunnel to target.
 func connectRequest(target, auth string) []byte {
 	head := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n"
 	if auth != "" {

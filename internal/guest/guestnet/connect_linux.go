@@ -16,9 +16,9 @@ import (
 // connectBuffer is the memory of each direction of a tunnel.
 const connectBuffer = 256 << 10
 
-// Connect opens a tunnel to HOST PORT through the sandbox's proxy and joins it with the
-// standard streams, as the ProxyCommand of ssh_config(5) has to. It ends when both
-// directions have.
+// Connect opens a tunnel to HOST PORT through the sandbox's proxy and connects it with the
+// standard streams, as ssh_config(5) requires of a ProxyCommand. It ends when both directions
+// have ended.
 func Connect(p process.Process, args []string) int {
 	if len(args) != 2 {
 		return p.Usage()
@@ -42,7 +42,7 @@ func Connect(p process.Process, args []string) int {
 	br := bufio.NewReader(sock)
 	if err := connectAnswer(br); err != nil {
 		if r, ok := errors.AsType[*proxyRefusal](err); ok {
-			_, _ = os.Stderr.WriteString("agent-sandbox: " + target + ": " + r.Error() + "\n") // nothing can be done about an error
+			_, _ = os.Stderr.WriteString("agent-sandbox: " + target + ": " + r.Error() + "\n") // an error has no consequence
 			return process.ExitRefused
 		}
 		return p.Fail(process.ExitRefused, "connect: "+err.Error())
@@ -90,7 +90,7 @@ func dialProxy(addr netip.AddrPort) (int, error) {
 	return dialBlocking(unix.AF_INET6, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()})
 }
 
-// dialBlocking returns a socket that blocks: each direction has a thread to itself.
+// dialBlocking returns a blocking socket: each direction has its own thread.
 func dialBlocking(family int, to unix.Sockaddr) (int, error) {
 	fd, err := dialTCP(family, to)
 	if err == nil {

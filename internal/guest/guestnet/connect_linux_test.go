@@ -83,7 +83,7 @@ func Test_Connect_Finds_The_Proxy(t *testing.T) {
 	}
 }
 
-// connectCommand is the guest as a ProxyCommand.
+// connectCommand returns the command line of the guest as a ProxyCommand.
 func connectCommand(t *testing.T, proxy string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), guesttest.Program(t), append([]string{"connect"}, args...)...)
@@ -122,7 +122,7 @@ func Test_Connect_Reports_The_Answer_Of_The_Proxy(t *testing.T) {
 				_, _ = io.WriteString(c, row.answer) // the guest may have read enough
 			})
 			cmd, stdout, stderr := connectCommand(t, proxy.Addr().String(), "ok.example", "22")
-			_ = cmd.Run() // the status is looked at below
+			_ = cmd.Run() // the status is checked below
 			if cmd.ProcessState.ExitCode() != row.code || stdout.String() != row.stdout || !strings.Contains(stderr.String(), row.stderr) {
 				t.Errorf("status %d\nstdout %.200q\nstderr %.200q", cmd.ProcessState.ExitCode(), stdout, stderr)
 			}
@@ -140,7 +140,7 @@ func Test_Connect_Without_A_Proxy(t *testing.T) {
 	}
 }
 
-// realProxy serves an egress.Proxy on loopback.
+// realProxy starts an egress.Proxy on loopback.
 func realProxy(t *testing.T, allow ...string) string {
 	t.Helper()
 	rules, err := hosts.Compile(hosts.Policy{Allow: allow})
@@ -167,8 +167,7 @@ func realProxy(t *testing.T, allow ...string) string {
 	return l.Addr().String()
 }
 
-// Both directions move at once, and the end of ours is passed on before the server's
-// begins to be.
+// Both directions transfer at once, and the client's direction ends before the server's.
 func Test_Connect_Carries_Both_Directions_Whole(t *testing.T) {
 	const size = 64 << 20
 	sums := make(chan [sha256.Size]byte, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// Whatever a proxy answers, its text is short, and fit for a terminal.
+// For any answer of a proxy, the text is short and safe for a terminal.
 func FuzzConnectAnswer(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x", "HTTP/1.1 403 no\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.0 407\n\n",

@@ -18,17 +18,17 @@ import (
 
 const (
 	listenerTimeout = time.Minute      // for a sandbox to be built and to send its listener
-	dialTimeout     = 30 * time.Second // longer than the guest tries; see dialSeconds
+	dialTimeout     = 30 * time.Second // longer than dialSeconds, after which the guest gives up
 	maxDials        = 64               // connections being made at one time; each needs three descriptors of this process
 )
 
-// ProxyLink is the host's end of "init --net": through it the guest sends the listening socket at
-// which commands reach the proxy. The host treats every message as hostile.
+// ProxyLink is the host's end of "init --net". Through it the guest sends the listening socket on which
+// commands reach the proxy. The host treats every message as hostile.
 type ProxyLink struct{ end *linkEnd }
 
-// NewProxyLink makes the connection. The program that runs "init" has to inherit
-// child, and the caller to close its own copy of it as soon as that runs, because the
-// sandbox's end is only noticed then.
+// NewProxyLink makes the connection. The program that runs "init" must inherit child. The caller must
+// close its copy of child once that program runs; otherwise the link does not notice the end of the
+// sandbox.
 func NewProxyLink() (l *ProxyLink, child *os.File, err error) {
 	end, child, err := newLinkEnd("net")
 	if err != nil {
@@ -37,9 +37,9 @@ func NewProxyLink() (l *ProxyLink, child *os.File, err error) {
 	return &ProxyLink{end}, child, nil
 }
 
-// Listener waits for the sandbox's listening socket, until ctx ends or for a minute. Its
-// address is [ProxyAddr] inside the sandbox; it is the caller's to close. Errors have code
-// Unavailable, or Denied for a socket that is not what was asked for.
+// Listener waits for the sandbox's listening socket, until ctx ends or for a minute. Its address is
+// [ProxyAddr] inside the sandbox. The caller closes it. Errors have code Unavailable, or Denied for
+// another socket than the requested one.
 func (l *ProxyLink) Listener(ctx context.Context) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, listenerTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func (l *ProxyLink) Listener(ctx context.Context) (net.Listener, error) {
 	return foreignListener{tcp}, nil
 }
 
-// Confirm lets the command start; the listener is to be served before.
+// Confirm lets the command start. The caller must serve the listener first.
 func (l *ProxyLink) Confirm(ctx context.Context) error {
 	return l.end.send(ctx, []byte{confirmed}, -1)
 }
@@ -83,9 +83,8 @@ func (l *ProxyLink) Confirm(ctx context.Context) error {
 // starting its command. It does not close the listener.
 func (l *ProxyLink) Close() error { return l.end.file.Close() }
 
-// PortLink is the host's end of "init --ports": a way to the servers on the sandbox's
-// loopback. The guest receives only the numbers of the ports from the host. It is safe for
-// concurrent use.
+// PortLink is the host's end of "init --ports". It connects to servers on the sandbox's loopback. The
+// host sends the guest only the numbers of the ports. It is safe for concurrent use.
 type PortLink struct {
 	end   *linkEnd
 	slots chan struct{} // one for each connection being made
@@ -134,8 +133,7 @@ func (l *PortLink) dial(ctx context.Context, port uint16) (int, error) {
 		return -1, ctx.Err()
 	}
 	defer func() { <-l.slots }()
-	// Each request has its own answer socket, so that answers need no order and cannot be
-	// confused.
+	// Each request has its own answer socket, so that answers can arrive in any order.
 	answer, theirs, err := newLinkEnd("answer")
 	if err != nil {
 		return -1, err
@@ -199,7 +197,7 @@ func newLinkEnd(name string) (ours *linkEnd, theirs *os.File, err error) {
 	return &linkEnd{os.NewFile(uintptr(fds[0]), name)}, os.NewFile(uintptr(fds[1]), name), nil
 }
 
-// during runs f on the descriptor whenever it is ready, until f is done or ctx ends.
+// during calls f with the descriptor each time that it is ready, until f is done or ctx ends.
 func (e *linkEnd) during(ctx context.Context, read bool, f func(fd int) (done bool)) error {
 	conn, err := e.file.SyscallConn()
 	if err != nil {
@@ -236,8 +234,8 @@ func (e *linkEnd) send(ctx context.Context, data []byte, fd int) error {
 	return errors.Join(err, failed)
 }
 
-// receive returns one message and the one descriptor in it, -1 when there is none. More
-// than one are an error and closed.
+// receive returns one message and the descriptor in it, or -1. If there are several descriptors, it
+// closes them and returns an error.
 func (e *linkEnd) receive(ctx context.Context, data []byte) (n, fd int, err error) {
 	var fds []int
 	var failed error
@@ -302,7 +300,7 @@ func (e *linkEnd) checkTCP(fd int, listening bool, families ...int) error {
 	return nil
 }
 
-// checkName requires that an address of a socket is port on loopback.
+// checkName requires that a socket's address has this port on loopback.
 func checkName(name func(int) (unix.Sockaddr, error), fd int, port uint16) error {
 	got, err := name(fd)
 	if err != nil {
@@ -321,8 +319,8 @@ func checkName(name func(int) (unix.Sockaddr, error), fd int, port uint16) error
 	return errors.New("a socket with another address")
 }
 
-// noLinger makes closing immediate. With SO_LINGER, which connections take from their
-// listener, the process that made the socket would decide how long close(2) blocks this one.
+// noLinger makes close(2) return at once. Otherwise the process that made the socket could use
+// SO_LINGER, which connections inherit from their listener, to block close(2) in this process.
 func noLinger(fd int) {
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{}) // not every descriptor is a socket
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// linked is a box that runs with connections to the host.
+// linked is a running box with connections to the host.
 type linked struct {
 	cmd    *exec.Cmd
 	proxy  *ProxyLink // descriptor 3 inside
@@ -135,9 +135,9 @@ func Test_Init_Net_Starts_Nothing_That_Was_Not_Confirmed(t *testing.T) {
 	}
 }
 
-func Test_The_Network_Is_Closed_When_The_Host_Lets_Go(t *testing.T) {
+func Test_The_Network_Closes_When_The_Host_Closes_Its_End(t *testing.T) {
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--", "/bin/bash", "-c", fetch)
-	// As when our process dies: nobody else has the socket.
+	// This has the effect of the death of our process: no other process has the socket.
 	if err := l.listener(t).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func Test_The_Network_Is_Closed_When_The_Host_Lets_Go(t *testing.T) {
 	}
 }
 
-func Test_Init_Leaves_The_Command_Nothing_Of_Ours(t *testing.T) {
+func Test_Init_Leaves_The_Command_No_Descriptors_Or_Children(t *testing.T) {
 	const look = `ls -l /proc/self/fd; echo children: $(cat /proc/$$/task/$$/children); cat /proc/$$/cmdline | tr '\0' ' '`
 	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", look+"; true")
 	l.listener(t)
@@ -190,8 +190,8 @@ func Test_Init_Refuses_Descriptors_Other_Than_Connections(t *testing.T) {
 	}
 }
 
-// server listens inside on the given addresses, says so, answers every connection with its
-// own address, and ends when standard input does.
+// server is a script that listens inside on the given addresses, reports that it is ready,
+// answers every connection with its own address, and ends with its standard input.
 const server = `
 import socket, sys, threading
 def serve(s):
@@ -206,7 +206,7 @@ print("ready", flush=True)
 sys.stdin.read()
 `
 
-// serving starts the server and waits until it is ready; its end is up to stop.
+// serving starts the server and waits until it is ready; stop ends it.
 func serving(t *testing.T, addresses ...string) (l *linked, stop func()) {
 	t.Helper()
 	b := guesttest.NewBox(t)
@@ -294,8 +294,8 @@ func Test_The_Sandbox_Ends_With_The_Command_And_Not_With_Its_Ports(t *testing.T)
 	}
 }
 
-// What ends a job, or everything that a command may signal but the first process, leaves
-// the ports as they are.
+// Signals to the job, or to all processes that a command may signal except the first one, do not
+// end the ports.
 func Test_Ports_Outlive_Signals_To_The_Job(t *testing.T) {
 	b := guesttest.NewBox(t)
 	const script = `trap '' HUP INT QUIT TERM USR1; for s in HUP INT QUIT TERM TSTP TTIN TTOU USR1 ALRM; do kill -$s -1; done
@@ -305,7 +305,7 @@ exec /usr/bin/python3 -c "$0" 127.0.0.1`
 		t.Fatal(err)
 	}
 	defer w.Close()
-	// The ports' process has to be deaf before it is called.
+	// The process for the ports must ignore signals before the first request.
 	l := startWith(t, b, r, layout.Program, "init", "--ports", "4", "--", "/bin/bash", "-c", `read; `+script, server)
 	_ = r.Close()
 	if _, err := l.ports.Dial(t.Context(), 8000); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -324,10 +324,11 @@ exec /usr/bin/python3 -c "$0" 127.0.0.1`
 	_ = c.Close()
 }
 
-// The kernel lets nobody into the process that connects to ports, and so it has to be
-// when the command begins: it could be quicker.
+// The kernel must deny access to the process that connects to ports before the command starts,
+// because a command could be quick.
 func Test_Ports_Are_Out_Of_Reach_When_The_Command_Starts(t *testing.T) {
-	// Opening environ takes the rights of a debugger (proc(5)). The first process is bubblewrap.
+	// Opening environ requires the rights of a debugger (proc(5)). The first process is
+	// bubblewrap.
 	const reach = `for p in /proc/[0-9]*; do case $p in /proc/1|/proc/$$) ;; *) { :; } <$p/environ && echo reached $p;; esac; done; echo tried`
 	for range 20 {
 		b := guesttest.NewBox(t)
@@ -339,9 +340,9 @@ func Test_Ports_Are_Out_Of_Reach_When_The_Command_Starts(t *testing.T) {
 	}
 }
 
-// The process that connects to ports holds its connection to the host and nothing else,
-// whatever the sandbox was started with.
-func Test_Ports_Hold_Nothing_Else(t *testing.T) {
+// The process that connects to ports has only the descriptor of its connection to the host,
+// whatever descriptors the sandbox was started with.
+func Test_The_Process_For_Ports_Holds_No_Other_Descriptors(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may look at a process that nobody may take over")
 	}
@@ -361,7 +362,7 @@ func Test_Ports_Hold_Nothing_Else(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Close()
-	// It answers only when it has done all of that.
+	// It answers only after it has closed the others.
 	_, _ = link.Dial(t.Context(), 1)
 	dir := "/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd"
 	entries, err := os.ReadDir(dir)
@@ -370,7 +371,7 @@ func Test_Ports_Hold_Nothing_Else(t *testing.T) {
 	}
 	for _, e := range entries {
 		target, err := os.Readlink(dir + "/" + e.Name())
-		// The socket that it answered on may still be open.
+		// The socket of its answer may still be open.
 		if err == nil && strings.HasPrefix(target, "/") && target != os.DevNull {
 			t.Errorf("descriptor %s is %s", e.Name(), target)
 		}
@@ -398,7 +399,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// hostilePython is what all that a sandbox may send instead of its listener begins with.
+// hostilePython is the beginning of the scripts that send other messages than the listener.
 const hostilePython = `
 import socket, sys, os, array, struct
 kept = []
@@ -525,8 +526,8 @@ func Test_Unexpected_Connections_Are_Refused(t *testing.T) {
 	}
 }
 
-// A copy of a socket can be made blocking by whoever holds it, and SO_LINGER by whoever
-// made it: neither may hold us up.
+// A process with a copy of a socket can make it blocking, and the process that made it can set
+// SO_LINGER: neither must block the host.
 func Test_Commands_Inside_Cannot_Hold_Up_The_Host(t *testing.T) {
 	const script = `
 s = tcp()
@@ -575,7 +576,7 @@ sys.stdin.read()
 	_ = c.Close()
 }
 
-func Test_The_Host_Does_Not_Wait_For_Ever(t *testing.T) {
+func Test_The_Host_Does_Not_Wait_Forever(t *testing.T) {
 	l, child, err := NewProxyLink()
 	if err != nil {
 		t.Fatal(err)
@@ -598,7 +599,7 @@ func Test_The_Host_Does_Not_Wait_For_Ever(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	// More than fit into the socket's queue.
+	// More requests than fit into the socket's queue.
 	var all sync.WaitGroup
 	for range 200 {
 		all.Go(func() {

@@ -11,19 +11,19 @@ import (
 // kernel lowers it to net.core.somaxconn.
 const proxyBacklog = 4096
 
-// Network describes the network that "init" prepares before it becomes the command.
+// Network describes the network that "init" prepares before it executes the command.
 type Network struct {
 	Net, Ports int // inherited descriptors; -1: none
 }
 
-// Prepare prepares the network and leaves the command no descriptor of this program. It returns an error instead
-// of a partial network, because a command without its network would report misleading errors.
+// Prepare prepares the network, and closes the inherited descriptors of the connections. It returns an error
+// instead of a partial network, because a command without its network would report misleading errors.
 func (n Network) Prepare() error {
 	for _, fd := range []int{n.Net, n.Ports} {
 		if fd < 0 {
 			continue
 		}
-		// First of all, so that no program started from here inherits it.
+		// This comes first, so that no child process inherits the descriptor.
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return fmt.Errorf("descriptor %d: %w", fd, err)
 		}
@@ -54,9 +54,8 @@ func hasSocketOption(fd, option, value int) bool {
 	return err == nil && got == value
 }
 
-// giveListener creates the proxy's listening socket, sends it to the host and
-// waits until the host serves it. Afterwards only the host holds it: the network ends
-// with the host's process.
+// giveListener creates the proxy's listening socket, sends it to the host and waits until the host serves
+// it. Afterwards only the host has the socket, so the network ends with the host's process.
 func giveListener(host int) error {
 	fd, err := listenProxy()
 	if err != nil {
@@ -117,8 +116,8 @@ func receive(from int, data []byte) (int, error) {
 	}
 }
 
-// receiveDescriptors receives one message and the descriptors that came with it, which
-// are the caller's to close, on an error too. More than two are refused by the kernel.
+// receiveDescriptors receives one message with its descriptors, which the caller closes, even after an
+// error. The kernel drops more than two descriptors.
 func receiveDescriptors(from int, data []byte, flags int) (n int, fds []int, err error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	n, oobn, got, _, err := unix.Recvmsg(from, data, oob, flags|unix.MSG_CMSG_CLOEXEC)

@@ -14,10 +14,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// leavePorts starts the process that connects to published ports. It is a child of this
-// process's parent, the sandbox's first process, because a command that waits for all of its
-// children would wait for this one too. It returns when that process is out of the
-// command's reach, which it is not yet when it begins.
+// leavePorts starts the process that connects to published ports. It is a child of this process's
+// parent, the sandbox's first process, because a command that waits for all of its children would wait
+// for this one too. leavePorts returns when the command can no longer trace that process.
 func leavePorts(host int) error {
 	var ready [2]int
 	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {
@@ -28,10 +27,10 @@ func leavePorts(host int) error {
 		Dir:   "/",
 		Env:   portsEnv(),
 		Files: []uintptr{uintptr(host), uintptr(ready[1])},
-		// With its own session it receives neither the terminal's keys nor signals to the job.
+		// In its own session it receives neither the terminal's signals nor signals to the job.
 		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_PARENT},
 	})
-	_ = unix.Close(ready[1]) // so that its end is noticed
+	_ = unix.Close(ready[1]) // so that the read below ends with the process
 	if err != nil {
 		return err
 	}
@@ -52,12 +51,12 @@ func readOnce(fd int, data []byte) (int, error) {
 	}
 }
 
-// portsEnv keeps the runtime small: threads count against a limit, and it would hold
-// files of the cgroup open.
+// portsEnv limits Go's runtime: threads count against a limit, and the runtime would keep files of the
+// cgroup open.
 func portsEnv() []string { return []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0"} }
 
-// ServePorts answers the host's requests on standard input until the host's end closes.
-// It writes once to standard output when no process inside can trace it any more.
+// ServePorts answers the host's requests on standard input until the host closes its end. It writes to standard
+// output once, when no process inside can trace it any more.
 func ServePorts(p process.Process) int {
 	host := int(os.Stdin.Fd())
 	if !isPacketSocket(host) {
@@ -88,8 +87,8 @@ func ServePorts(p process.Process) int {
 	}
 }
 
-// jobSignals are the signals of a terminal, of a shell and of a command that ends all processes of its
-// user. This process ignores them and ends with the sandbox.
+// jobSignals are the signals that a terminal, a shell or a command that ends all processes of its user sends. This
+// process ignores them and ends with the sandbox.
 var jobSignals = []os.Signal{
 	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
 	unix.SIGPIPE, unix.SIGALRM, unix.SIGUSR1, unix.SIGUSR2,
@@ -122,7 +121,7 @@ func answerPort(reply int, port uint16) {
 	if err != nil && !errors.As(err, &errno) {
 		errno = unix.EIO
 	}
-	_ = sendDescriptor(reply, binary.BigEndian.AppendUint16(nil, uint16(errno)), fd) // the host may have given up
+	_ = sendDescriptor(reply, binary.BigEndian.AppendUint16(nil, uint16(errno)), fd) // the host may have closed the socket
 	if fd >= 0 {
 		_ = unix.Close(fd)
 	}
@@ -142,7 +141,7 @@ func dialLoopback(port uint16) (int, error) {
 	return -1, err
 }
 
-// dialSeconds is the time that a server with a full queue gets.
+// dialSeconds bounds the wait for a server whose queue is full.
 const dialSeconds = 10
 
 func dialTCP(family int, to unix.Sockaddr) (int, error) {

@@ -32,14 +32,14 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// Program returns the guest as it is released, where every user can execute it. TestMain must call [Run].
+// Program returns the path of the released guest, which every user can execute. TestMain must call [Run].
 func Program(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "guest-test-"); built.err != nil { //nolint:usetesting // outlives one test
 			return
 		}
-		// A plain user inside a box starts it too.
+		// A plain user inside a box must be able to execute it.
 		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
@@ -51,8 +51,7 @@ func Program(t *testing.T) string {
 	return filepath.Join(built.dir, "sandbox-guest")
 }
 
-// Box is a bubblewrap sandbox with the layout of this package, made by hand:
-// the tests of a driver are elsewhere. Its work directory is /home/w.
+// Box is a bubblewrap sandbox with the layout of package layout, without a driver. Its work directory is /home/w.
 type Box struct {
 	work string
 	Args []string
@@ -85,7 +84,7 @@ func (b *Box) Work() string { return b.work }
 // Add appends arguments of bubblewrap.
 func (b *Box) Add(args ...string) { b.Args = append(b.Args, args...) }
 
-// WrapGit makes git wrapped as a driver does.
+// WrapGit wraps git as a driver does.
 func (b *Box) WrapGit(t *testing.T) {
 	t.Helper()
 	b.Add("--symlink", "/tmp", layout.PrivateDir+"/0", "--symlink", "/var/tmp", layout.PrivateDir+"/1", "--tmpfs", "/var/tmp")
@@ -103,13 +102,13 @@ func (b *Box) WrapGit(t *testing.T) {
 	}
 }
 
-// Cover puts the launcher over target.
+// Cover mounts the launcher over target.
 func (b *Box) Cover(t *testing.T, target string) {
 	t.Helper()
 	b.Add("--ro-bind", Program(t), target)
 }
 
-// Script makes text the wrapper of command.
+// Script makes text the wrapper script of command.
 func (b *Box) Script(t *testing.T, command, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), command)
@@ -144,7 +143,7 @@ func (b *Box) Shell(t *testing.T, script string) Outcome {
 	return b.Run(t, "/bin/bash", "-ec", script)
 }
 
-// Check fails unless the command ended with code, and both outputs contain what is expected of them.
+// Check fails the test unless the command ended with code and both outputs contain the expected texts.
 func (o Outcome) Check(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
 	if o.Code != code || !strings.Contains(o.Stdout, stdout) || !strings.Contains(o.Stderr, stderr) {

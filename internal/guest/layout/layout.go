@@ -17,7 +17,7 @@ import (
 //  2. the rule of git, when NAME starts with "git-" (git-upload-pack);
 //  3. TargetDir/EXE, where EXE is the path the launcher was started from
 //     (/proc/self/exe): the program that the launcher hides there serves other names
-//     than the wrapped one (busybox, bun for bunx), and runs with argv 0 as it was;
+//     than the wrapped one (busybox, bun for bunx), and runs with its original argv 0;
 //  4. the rule of the base name of EXE, directly or through AliasDir: the target
 //     goes by another name than the command (python3.11 for python3), or argv 0 is not its name;
 //  5. nothing: the command is refused.
@@ -26,15 +26,14 @@ import (
 // real target at TargetDir/TARGET, and otherwise, when the base names differ, makes the
 // symbolic link AliasDir/BASE → command.
 const (
-	// Root holds all the rest.
+	// Root is the directory that contains all the others.
 	Root = "/run/agent-sandbox"
-	// Program is the guest itself; that it exists means "inside a sandbox".
+	// Program is the guest itself. A process for which it exists is inside a sandbox.
 	Program = Root + "/agent-sandbox"
 	// SessionSocket is the path of the host's socket if the host has the same kernel; otherwise it is an empty file or missing.
 	SessionSocket = Root + "/session"
-	// BinDir has the real program of each command with a script or a preset. An
-	// entry may be a symbolic link, for a program that looks for its neighbors
-	// beside its own file (npm) and is mounted together with them elsewhere.
+	// BinDir has the real program of each command with a script or a preset. An entry may be a symbolic link: a program
+	// such as npm needs the files in its own directory, so it is mounted elsewhere together with them.
 	BinDir = Root + "/bin"
 	// WrapperDir has the text of script wrappers, mode 0555.
 	WrapperDir = Root + "/wrappers"
@@ -46,15 +45,14 @@ const (
 	TargetDir = Root + "/targets"
 	// AliasDir has symbolic links from the base names of targets to command names.
 	AliasDir = Root + "/alias"
-	// PrivateDir has symbolic links named 0, 1, ... to the directories whose content ends with the sandbox. What is
-	// mounted below one of them is not part of it.
+	// PrivateDir has symbolic links named 0, 1, ... to the directories that exist only as long as the sandbox. Mounts
+	// below one of them do not belong to it.
 	PrivateDir = Root + "/private"
 )
 
-// IsShared reports whether target, a resolved program found as command, also
-// serves other names, so that only command may be wrapped: busybox for cat, bun
-// for bunx. It is false when target is command under a longer name, such as
-// python3.11 or gcc-12.
+// IsShared reports whether target, the resolved program of command, also serves other names, such as busybox for cat,
+// or bun for bunx. Then only command must be wrapped. It returns false if target is command under a longer name, such
+// as python3.11 or gcc-12.
 func IsShared(command, target string) bool {
 	base := path.Base(target)
 	switch base {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Times of a stream that comes after one that broke.
+// Times for a stream that replaces a broken one.
 const (
 	firstPause  = 100 * time.Millisecond // between two attempts, which doubles
 	longestWait = 2 * time.Second        // between two attempts, at most
@@ -58,7 +58,7 @@ type dialer struct {
 	patience time.Duration
 }
 
-// again continues over another stream. If it gets none, it ends the connection with the reason.
+// again continues the connection over another stream. If it gets none, it ends the connection with the reason.
 func (d *dialer) again(why error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxUnconfirmed is the number of unconfirmed bytes that are stored for a later stream; Write waits when it is reached.
+	// maxUnconfirmed is the number of unconfirmed bytes that Conn stores for a later stream; at this limit Write waits.
 	maxUnconfirmed = 4 << 20
 	// ackEvery is the number of received bytes after which an ack is sent.
 	ackEvery = 256 << 10
@@ -34,7 +34,7 @@ type Conn struct {
 	reading  bool          // a Read or a peek waits for the stream
 	reads    uint64        // the number of times that the stream was read
 	err      error         // why the connection ended
-	ending   bool          // an end frame is to be sent
+	ending   bool          // an end frame must be sent
 	done     chan struct{} // closed with err set
 	segments []segment     // not yet confirmed, oldest first
 	next     int           // index of the first segment that was not written to stream
@@ -42,7 +42,7 @@ type Conn struct {
 	acked    uint64
 	received uint64
 	told     uint64 // the part of received that acks have reported
-	due      bool   // an ack is to be sent
+	due      bool   // an ack must be sent
 }
 
 // inbound is the reading side of a stream.
@@ -88,7 +88,7 @@ func (c *Conn) attach(stream io.ReadWriteCloser, in *bufio.Reader, received uint
 		c.mu.Unlock()
 		return err
 	}
-	if n := len(c.segments); n > 0 && c.segments[0].begin < received { // its first part has arrived
+	if n := len(c.segments); n > 0 && c.segments[0].begin < received { // the other end has received its first part
 		s := c.segments[0]
 		tail := s.frame[headLength+int(received-s.begin):]
 		h := head(frameData, len(tail))
@@ -115,7 +115,8 @@ func (c *Conn) detach() (received uint64, err error) {
 	return received, err
 }
 
-// confirm drops the bytes that the other end has received; most is the largest valid number. The caller holds the lock.
+// confirm drops the stored bytes that the other end has received; most is the largest valid number. The caller holds
+// the lock.
 func (c *Conn) confirm(received, most uint64) error {
 	if received < c.acked || received > most {
 		return errProtocol
@@ -131,7 +132,7 @@ func (c *Conn) confirm(received, most uint64) error {
 	return nil
 }
 
-// lost records that a stream broke, once for each stream.
+// lost records the failure of a stream, once for each stream.
 func (c *Conn) lost(stream io.ReadWriteCloser, why error) {
 	c.mu.Lock()
 	if c.stream != stream || c.err != nil {
@@ -162,7 +163,7 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// Write queues p and returns when it is certain to be sent, over this stream or a later one.
+// Write queues p and returns when p is stored, so that this stream or a later one sends it.
 func (c *Conn) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
@@ -214,9 +215,8 @@ func (c *Conn) flush() {
 	}
 }
 
-// mute stops writing to a stream whose write failed. The other end may have closed the connection and said so before: the
-// frames that it sent are still read, at the pace of the caller of Read, until the stream ends or stays
-// silent.
+// mute stops writing to a stream after a failed write. The other end may have sent frames and closed the connection
+// before. Read still returns these frames, at the pace of its caller, until the stream ends or delivers no more bytes.
 func (c *Conn) mute(stream io.ReadWriteCloser, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,15 +226,15 @@ func (c *Conn) mute(stream io.ReadWriteCloser, why error) {
 	}
 }
 
-// A muted stream is lost when one Read was waiting for it at each of idleChecks checks. They are several because a busy machine
-// can delay a Read whose bytes have arrived.
+// A muted stream is lost if the same Read waits for it at each of idleChecks checks. One check is not enough, because a
+// busy machine can delay a Read whose bytes have arrived.
 const (
 	idleChecks = 4
 	checkEvery = 250 * time.Millisecond
 )
 
-// awaitLast checks from time to time whether the muted stream is still read, and drops it otherwise. reads is the number of
-// reads at the last check, left the number of checks that remain when there are no more.
+// awaitLast checks at intervals whether reads of the muted stream still return, and drops it otherwise. reads is the
+// number of reads at the last check. left is the number of further checks without a new read that drop the stream.
 func (c *Conn) awaitLast(stream io.ReadWriteCloser, why error, reads uint64, left int) {
 	time.AfterFunc(checkEvery, func() {
 		c.mu.Lock()
@@ -259,7 +259,7 @@ func (c *Conn) awaitLast(stream io.ReadWriteCloser, why error, reads uint64, lef
 	})
 }
 
-// peek finds out whether a muted stream that no Read waits for has ended. Its bytes stay for the next Read.
+// peek detects the end of a muted stream for which no Read waits. The next Read still returns its bytes.
 func (c *Conn) peek(in *inbound) {
 	if !c.readMu.TryLock() {
 		return
@@ -326,7 +326,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // errEnded is the error of a stream on which the other end has closed the connection.
 var errEnded = errors.New("closed by the other end")
 
-// source waits for a stream, which the caller then reads until it calls noteRead.
+// source waits for a stream and returns it. The caller reads it and then calls noteRead.
 func (c *Conn) source() (*inbound, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -375,7 +375,7 @@ func (c *Conn) count(in *inbound, n int) int {
 	c.received += uint64(n)
 	if c.received-c.told >= ackEvery && !c.due {
 		c.due = true
-		go c.flush() // Read must not wait until the other end reads
+		go c.flush() // Read must not block until the other end reads
 	}
 	return n
 }

@@ -4,8 +4,8 @@
 // and both ends report how much they have received, so that lost bytes are sent again: every byte arrives once and
 // in order, or the connection ends with an error. Each end stores sent bytes until the other end has confirmed them.
 //
-// On a new stream the server first sends a line with the version, because the client may have to wait until the reader of
-// earlier bytes of the stream has stopped. The client answers with its hello: the connection's key, whether the connection is
-// new, and how many bytes it has received. The server answers whether it knows the key, and how many bytes it has received.
+// On a new stream the server first sends a line with the version, because another program may still read the stream's
+// first bytes until that line. The client answers with its hello: the connection's key, whether the connection is new,
+// and how many bytes it has received. The server answers whether it knows the key, and how many bytes it has received.
 // Frames follow: a kind, a length of four bytes, and the payload.
 package link

@@ -19,10 +19,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// patient is the time for which tests wait for a stream.
+// patient is the time that tests allow for a new stream.
 const patient = 20 * time.Second
 
-// fragile is a stream that breaks after it has carried a number of bytes. How much of the last bytes arrived is unknown.
+// fragile is a stream that breaks after it has carried a number of bytes. An unknown part of the last bytes arrives.
 type fragile struct {
 	net.Conn
 
@@ -38,7 +38,7 @@ func (f fragile) Write(p []byte) (int, error) {
 	return f.Conn.Write(p)
 }
 
-// pair is a server and a way to it over streams of which each carries at most what limit says.
+// pair is a server, and streams to it that each carry at most limit bytes.
 type pair struct {
 	server  *Server
 	served  chan *Conn
@@ -90,7 +90,7 @@ func roll(n int64) int {
 	return int(v.Int64())
 }
 
-// carry sends what comes from random and returns the sum of what arrived at the other end.
+// carry sends bytes from random and returns the checksum of the bytes that arrived at the other end.
 func carry(t *testing.T, from, to *Conn, size int) (sent, arrived [32]byte) {
 	t.Helper()
 	data := make([]byte, size)
@@ -159,7 +159,7 @@ func Test_Closing_Sends_What_Was_Written(t *testing.T) {
 	}
 }
 
-// unwritable is a stream that takes no bytes and has some to read.
+// unwritable is a stream whose writes fail and whose reads return bytes.
 type unwritable struct {
 	io.Reader
 
@@ -174,9 +174,9 @@ func (u *unwritable) Close() error {
 	return nil
 }
 
-// The other end wrote, closed the connection and went, so that an ack or data can no longer be written. What it wrote is
-// read by a caller that takes its time.
-func Test_What_Has_Arrived_Is_Read_Slowly_After_A_Write_Fails(t *testing.T) {
+// The other end wrote, closed the connection and ended, so that this end can no longer write an ack or data. A slow
+// caller still reads what the other end wrote.
+func Test_Received_Bytes_Can_Be_Read_Slowly_After_A_Failed_Write(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var arrived bytes.Buffer
@@ -211,7 +211,7 @@ func Test_What_Has_Arrived_Is_Read_Slowly_After_A_Write_Fails(t *testing.T) {
 	})
 }
 
-func Test_A_Stream_That_Neither_Takes_Nor_Brings_Bytes_Is_Given_Up(t *testing.T) {
+func Test_A_Stream_That_Transfers_No_Bytes_Is_Dropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broke := make(chan error, 1)
@@ -241,18 +241,18 @@ func Test_A_Stream_That_Neither_Takes_Nor_Brings_Bytes_Is_Given_Up(t *testing.T)
 	})
 }
 
-func Test_A_Client_That_Stays_Away_Is_Given_Up(t *testing.T) {
+func Test_The_Connection_Of_An_Absent_Client_Ends(t *testing.T) {
 	t.Parallel()
 	p := newPair(endless)
 	p.server.Linger = 50 * time.Millisecond
 	client, server := p.dial(t)
-	client.end(ErrClosed) // without a word
+	client.end(ErrClosed) // without an end frame
 	if _, err := server.Read(make([]byte, 1)); err == nil || errors.Is(err, ErrClosed) {
 		t.Errorf("the server reads %v, want why the stream broke", err)
 	}
 }
 
-func Test_A_Server_That_Has_Given_Up_Is_Not_Asked_Twice(t *testing.T) {
+func Test_A_Client_Does_Not_Retry_When_The_Server_Ended_The_Connection(t *testing.T) {
 	t.Parallel()
 	p := newPair(endless)
 	client, server := p.dial(t)
@@ -333,7 +333,7 @@ func Test_A_Connection_Other_Than_A_Link_Is_Refused(t *testing.T) {
 	}
 }
 
-// Fuzz_Server brings a server what anybody inside may say.
+// Fuzz_Server sends a server bytes that a process inside could send.
 func Fuzz_Server(f *testing.F) {
 	k := hello{key: key{1}, fresh: true}
 	f.Add(k.encode())

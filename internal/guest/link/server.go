@@ -29,8 +29,8 @@ type served struct {
 	late *time.Timer
 }
 
-// Take reads a client's hello from a stream and begins or continues the client's connection over it. On an error it closes the
-// stream and changes nothing else.
+// Take reads a client's hello from a stream and begins or continues the client's connection over it. On an error it
+// only closes the stream.
 func (s *Server) Take(stream io.ReadWriteCloser) error {
 	late := time.AfterFunc(answerTime, func() { _ = stream.Close() })
 	err := s.take(stream, late)
@@ -64,7 +64,7 @@ func (s *Server) take(stream io.ReadWriteCloser, late *time.Timer) error {
 	return err
 }
 
-// refuse tells a client that its connection is unknown.
+// refuse answers a client that its connection is unknown.
 func refuse(stream io.Writer) error {
 	_, _ = stream.Write(make([]byte, answerLength)) // the client may have gone
 	return errForgotten
@@ -114,7 +114,7 @@ func (c *served) wait(linger time.Duration, why error) {
 	c.late = time.AfterFunc(linger, func() { c.conn.end(why) })
 }
 
-// goOn moves the connection to a new stream and drops the current one, if any.
+// goOn continues the connection on a new stream and drops the current one, if any.
 func (c *served) goOn(stream io.ReadWriteCloser, in *bufio.Reader, received uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,6 +10,7 @@
 // more, stop that the receiver reads no more, reset that the stream broke. Each end sends at most as many bytes on a stream as
 // the other end has room for, so that a stream without a reader does not block the others.
 //
-// Frames that several streams send at the same time leave in one write. A single frame leaves at once: no goroutine stands
-// between a Write and the connection. One goroutine reads the connection and waits for nothing else.
+// Frames that several streams send at the same time leave in one write. A single frame leaves at once: the goroutine
+// that calls Write also writes to the connection. One goroutine reads the connection and never waits for a reader of a
+// stream.
 package mux

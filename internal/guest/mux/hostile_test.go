@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// against is a session whose other end says what it likes.
+// against is a session whose other end sends arbitrary frames.
 func against(tb testing.TB) (s *Session, other io.ReadWriteCloser) {
 	tb.Helper()
 	a, b := sockets(tb)
@@ -32,7 +32,7 @@ func frames(list ...any) []byte {
 	return out
 }
 
-func Test_What_Breaks_The_Protocol_Ends_The_Session(t *testing.T) {
+func Test_A_Violation_Of_The_Protocol_Ends_The_Session(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string][]byte{
 		"an unknown flag":                frames(head{id: 1, flags: 1 << 6}),
@@ -57,7 +57,7 @@ func Test_What_Breaks_The_Protocol_Ends_The_Session(t *testing.T) {
 	}
 }
 
-func Test_What_Comes_For_A_Stream_That_Is_Gone_Is_Thrown_Away(t *testing.T) {
+func Test_Frames_For_A_Forgotten_Stream_Are_Dropped(t *testing.T) {
 	t.Parallel()
 	s, other := against(t)
 	said := frames(head{id: 9, length: 3}, []byte("abc"), head{id: 9, flags: flagCredit, length: maxLength},

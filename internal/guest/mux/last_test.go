@@ -34,7 +34,7 @@ func Test_The_Last_Write_Closes(t *testing.T) {
 	if err := near.Close(); err != nil {
 		t.Error(err)
 	}
-	near, far = stream(t, client, server) // what Close had said would have gone out before
+	near, far = stream(t, client, server) // a frame of Close would have been written before
 	if n := wire.writes.Load() - said; n != 1 {
 		t.Errorf("closing what the other end has closed took %d writes", n-1)
 	}
@@ -78,7 +78,7 @@ func Test_A_Last_Write_Waits_For_Room(t *testing.T) {
 	}
 }
 
-// gated writes when it may.
+// gated blocks each write until the test allows it.
 type gated struct {
 	net.Conn
 
@@ -91,7 +91,7 @@ func (g gated) Write(p []byte) (int, error) {
 	return g.Conn.Write(p)
 }
 
-func Test_What_Was_Flushed_Arrives(t *testing.T) {
+func Test_Flushed_Frames_Arrive(t *testing.T) {
 	a, b := sockets(t)
 	slow := gated{b, make(chan struct{}, 8), make(chan struct{})}
 	client, server := Client(a, bufio.NewReader(a)), Server(slow, bufio.NewReader(slow))
@@ -104,7 +104,7 @@ func Test_What_Was_Flushed_Arrives(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	<-slow.asked // it is being written; what comes now waits behind it
+	<-slow.asked // the write is in progress; later frames wait for it
 	if _, err := other.Write([]byte("second")); err != nil {
 		t.Fatal(err)
 	}

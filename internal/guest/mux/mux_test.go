@@ -27,7 +27,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// sockets are two ends of a connection of the system's.
+// sockets returns two ends of a socket pair.
 func sockets(tb testing.TB) (a, b *counted) {
 	tb.Helper()
 	l, err := net.Listen("unix", tb.TempDir()+"/s") //nolint:noctx // it is there at once
@@ -47,7 +47,7 @@ func sockets(tb testing.TB) (a, b *counted) {
 	return &counted{Conn: near}, &counted{Conn: <-got}
 }
 
-// pair is a session's two ends.
+// pair returns the two ends of a session.
 func pair(tb testing.TB) (client, server *Session, near *counted) {
 	tb.Helper()
 	a, b := sockets(tb)
@@ -58,7 +58,7 @@ func pair(tb testing.TB) (client, server *Session, near *counted) {
 	return client, server, a
 }
 
-// stream is the two ends of one.
+// stream returns the two ends of a stream.
 func stream(tb testing.TB, client, server *Session) (near, far *Stream) {
 	tb.Helper()
 	near, err := client.Open()
@@ -208,7 +208,7 @@ func Test_A_Close_Delivers_And_Stops(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_ = far.Close()
-	again, other := stream(t, client, server) // the session lives on
+	again, other := stream(t, client, server) // the session continues
 	_, _ = again.Close(), other.Close()
 }
 
@@ -336,7 +336,7 @@ func Test_The_End_Of_A_Session_Ends_Its_Streams(t *testing.T) {
 	_ = client.Close()
 }
 
-func Test_More_Than_Wait_To_Be_Accepted_Are_Refused(t *testing.T) {
+func Test_Streams_Beyond_The_Backlog_Are_Refused(t *testing.T) {
 	t.Parallel()
 	client, server, _ := pair(t)
 	var all []*Stream
@@ -397,7 +397,7 @@ func Test_Frames_Sent_Together_Leave_In_One_Write(t *testing.T) {
 	if got, err := io.ReadAll(far); len(got) != 50 || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	// What needs the other end's answer in between is not held.
+	// A goroutine that needs the other end's answer in between is not delayed.
 	go func() { _, _ = io.Copy(io.Discard, far) }()
 	other, err := server.Accept()
 	if err != nil {

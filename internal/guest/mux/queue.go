@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// queue stores bytes that arrived and were not read yet. Small pieces share a buffer, so that many of them need little more
-// memory than their bytes.
+// queue stores received bytes that were not read yet. Small pieces share a buffer, so that many of them need little
+// more memory than their bytes.
 type queue struct {
 	size   int
 	pieces []piece
@@ -26,7 +26,7 @@ const (
 	shared = 512
 )
 
-// large are the buffers of whole frames.
+// large is a pool of buffers for whole frames.
 var large = sync.Pool{New: func() any {
 	b := make([]byte, maxPayload)
 	return &b

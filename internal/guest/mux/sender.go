@@ -12,11 +12,11 @@ type sender struct {
 	failed func(error) // called when a write to the connection fails
 
 	mu      sync.Mutex
-	room    sync.Cond // signals that pending was written, or the end
+	room    sync.Cond // signals that pending was written, or the end of the sender
 	pending []byte
 	spare   []byte // the buffer of the last write, for reuse
 	writing bool
-	held    int   // calls of hold
+	held    int   // number of calls of hold
 	err     error // why the sender ended
 }
 
@@ -30,7 +30,7 @@ func (s *sender) begin(w io.Writer, failed func(error)) {
 func (s *sender) send(h head, a, b []byte) error {
 	s.mu.Lock()
 	for s.err == nil && len(s.pending) > maxPending {
-		if s.held > 0 && !s.writing { // the goroutine that called hold may be waiting here
+		if s.held > 0 && !s.writing { // the goroutine that called hold may be the one that waits here
 			s.flush()
 			continue
 		}
@@ -48,8 +48,8 @@ func (s *sender) send(h head, a, b []byte) error {
 	return nil
 }
 
-// tell queues a frame without payload. It never waits for the connection.
-func (s *sender) tell(h head) {
+// notify queues a frame without payload. It never waits for the connection.
+func (s *sender) notify(h head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -62,7 +62,8 @@ func (s *sender) tell(h head) {
 	}
 }
 
-// push writes the queue although it is held: a goroutine that waits for the other end must have sent its frames.
+// push writes the queue even while hold delays writes: a goroutine that waits for the other end must have sent its
+// frames.
 func (s *sender) push() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +98,7 @@ func (s *sender) flush() {
 		}
 		s.write()
 	}
-	go s.continued() // the caller must return to its own work
+	go s.continued() // the caller must return
 }
 
 // continued is flush on a new goroutine, with writing already set.

@@ -35,15 +35,15 @@ type Session struct {
 	err     error
 }
 
-// Client returns one end of a connection. One end is the client and the other the server; they differ in nothing else.
+// Client returns one end of a connection. One end is the client and the other the server; there is no other difference.
 // r reads conn, with a buffer of 4 KiB or more. The session closes conn.
 func Client(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(conn, r, 1) }
 
 // Server returns the other end.
 func Server(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(conn, r, 0) }
 
-// maxBacklog is the number of streams that may wait for Accept; the session refuses more. It is large because a process that
-// holds many sandboxes is asked for many commands at one moment.
+// maxBacklog is the number of streams that may wait for Accept; the session refuses more. It is large because a process
+// that holds many sandboxes may get requests for many commands at once.
 const maxBacklog = 1024
 
 func begin(conn io.ReadWriteCloser, r *bufio.Reader, odd uint32) *Session {
@@ -118,7 +118,7 @@ func (s *Session) Accept() (*Stream, error) {
 // Flush returns when all frames sent before are written to the connection, or the session has ended. Close drops the queue.
 func (s *Session) Flush() { s.out.drain() }
 
-// Together sends the frames that do writes in one write, as far as they fit.
+// Together sends the frames that do writes in one write, if they fit.
 func (s *Session) Together(do func() error) error {
 	s.out.hold()
 	defer s.out.release()
@@ -152,7 +152,7 @@ func (s *Session) take(h head, r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	if stream == nil { // this end has closed it, and the other end did not know yet
+	if stream == nil { // this end has closed the stream, and the other end had not received that yet
 		if h.flags&flagCredit != 0 {
 			return nil
 		}
@@ -186,7 +186,7 @@ func (s *Session) find(h head) (*Stream, error) {
 		default:
 		}
 	}
-	s.out.tell(head{id: h.id, flags: flagReset})
+	s.out.notify(head{id: h.id, flags: flagReset})
 	return nil, nil //nolint:nilnil // a stream that is refused has ended already
 }
 

@@ -32,7 +32,7 @@ type Stream struct {
 	sent    bool  // this end sends no more
 	closed  bool  // this end reads no more
 	taken   int   // bytes read since the last credit
-	sending bool  // a Write is between having room and having sent
+	sending bool  // a Write has reserved room and has not sent yet
 	late    byte  // flags to send after that Write
 	err     error // why the stream broke or the session ended
 
@@ -100,7 +100,7 @@ func (t *Stream) credit(n int) {
 	more := window - t.in.size - t.granted
 	t.taken = 0
 	t.granted += more
-	t.session.out.tell(head{id: t.id, flags: flagCredit, length: uint32(more)})
+	t.session.out.notify(head{id: t.id, flags: flagCredit, length: uint32(more)})
 }
 
 // Write waits while the other end has no room. Its result does not mean that the other end has read the bytes. A deadline
@@ -163,7 +163,7 @@ func (t *Stream) sentOne() {
 	defer t.mu.Unlock()
 	t.sending = false
 	if t.late != 0 {
-		t.session.out.tell(t.head(t.late, 0))
+		t.session.out.notify(t.head(t.late, 0))
 		t.late = 0
 	}
 }
@@ -302,7 +302,7 @@ func (t *Stream) finish(flags byte) {
 	case t.sending:
 		t.late |= said
 	default:
-		t.session.out.tell(t.head(said, 0))
+		t.session.out.notify(t.head(said, 0))
 	}
 	t.change.Broadcast()
 	if t.closed || t.ended {
@@ -329,7 +329,7 @@ func (t *Stream) lost(err error) {
 	t.change.Broadcast()
 }
 
-// take handles a frame, whose payload is next in r. It waits for the payload without the lock.
+// take handles a frame, whose payload is next in r. It does not hold the lock while it waits for the payload.
 func (t *Stream) take(h head, r *bufio.Reader) error {
 	if h.flags&flagCredit != 0 {
 		return t.allow(int(h.length))

@@ -13,12 +13,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// Ways to the first process of a pod.
+// Names through which clients reach the first process of a pod.
 const (
-	// entranceSocket is the socket at which a join passes its standard streams. Its name is abstract: it belongs to the pod's network,
-	// so that other containers of the pod reach it, and no process can remove it.
+	// entranceSocket is the socket to which a join passes its standard streams. Its name is abstract and belongs to the
+	// pod's network, so that other containers of the pod can connect to it and no process can remove it.
 	entranceSocket = "@agent-sandbox-door"
-	// ReadyPipe is the named pipe at which a join waits until the first process accepts connections.
+	// ReadyPipe is the named pipe on which a join waits until the first process accepts connections.
 	ReadyPipe = "/tmp/.agent-sandbox-ready"
 )
 
@@ -27,7 +27,7 @@ type entrance struct {
 	socket *net.UnixListener
 	ready  *os.File
 	joined atomic.Bool // a client has joined
-	alive  *os.File    // nil: no other container waits for our end
+	alive  *os.File    // nil: no other container waits for the end of this process
 }
 
 // openEntrance creates the socket and the pipes, and wakes the processes that wait for them.
@@ -40,7 +40,7 @@ func openEntrance() (*entrance, error) {
 	if d.ready, err = NamedPipe(ReadyPipe, unix.O_RDONLY); err != nil {
 		return nil, err
 	}
-	d.alive, err = NamedPipe(AliveRoot+AlivePipe, unix.O_RDWR) // which does not block
+	d.alive, err = NamedPipe(AliveRoot+AlivePipe, unix.O_RDWR) // this open does not block
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -59,7 +59,7 @@ func NamedPipe(name string, mode int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// taking serves a client's stream.
+// taking is a function that serves a client's stream.
 type taking func(stream io.ReadWriteCloser) error
 
 // admit accepts clients until the process ends.
@@ -73,7 +73,7 @@ func (d *entrance) admit(take taking) {
 	}
 }
 
-// receive accepts the streams of a join, which waits until they are closed.
+// receive receives the streams of a join, which waits until they are closed.
 func (d *entrance) receive(conn *net.UnixConn, take taking) {
 	first := d.joined.CompareAndSwap(false, true)
 	if first {
@@ -88,12 +88,12 @@ func (d *entrance) receive(conn *net.UnixConn, take taking) {
 		_ = conn.Close()
 		return
 	}
-	_ = take(&joined{s, conn}) // the client sees the end
+	_ = take(&joined{s, conn}) // the client notices the closed connection
 }
 
-// isOutside reports whether the client is in another container: a process of this container has a PID here (SO_PEERCRED in
-// unix(7), pid_namespaces(7)). Only the first client is in this container, before any command runs. Commands may not join, because
-// the sandbox would not end while they hold it.
+// isOutside reports whether the client is in another container: a process of this container has a PID here (SO_PEERCRED
+// in unix(7), pid_namespaces(7)). Only the first client is in this container, before any command runs. Commands must
+// not join, because they could keep the sandbox running.
 func isOutside(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -104,7 +104,7 @@ func isOutside(conn *net.UnixConn) bool {
 	return cerr == nil && err == nil && who.Pid == 0
 }
 
-// joined are the standard streams of a join, and the connection over which it passed them.
+// joined is the standard streams of a join, and the connection over which it has passed them.
 type joined struct {
 	process.Stdio
 

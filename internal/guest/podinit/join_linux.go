@@ -14,9 +14,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// Join passes its standard streams to the first process of a pod, and waits until that has closed them. It first compares its own
-// size and hash with the arguments. The first client, in the container of the first process, waits for that process; with --wake it
-// signals the shell that waits there to execute the guest.
+// Join passes its standard streams to the first process of a pod, and waits until that process has closed them. It
+// first compares its own size and hash with the arguments. The first client runs in the container of the first process
+// and waits until that process accepts connections. With --wake it signals the shell that waits in that container to
+// execute the guest.
 //
 //	join SIZE SHA256 [--wait|--wake]
 func Join(p process.Process, args []string) int {
@@ -27,7 +28,7 @@ func Join(p process.Process, args []string) int {
 	if len(args) < 2 || len(args) > 3 || wait != "" && wait != "--wait" && wait != "--wake" {
 		return p.Usage()
 	}
-	// No process inside may trace it: it is less restricted than commands.
+	// Deny other processes to trace it, because it is less restricted than commands.
 	err := os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 	if err == nil {
 		err = process.VerifySelf(args[0], args[1])
@@ -61,13 +62,13 @@ func awaitEntrance() (*net.UnixConn, error) {
 			return conn, err
 		}
 		made := unix.Mkfifo(ReadyPipe, 0o600)
-		if conn, err = dialEntrance(); err == nil { // it accepts meanwhile, and may have removed the pipe
+		if conn, err = dialEntrance(); err == nil { // the first process accepts connections by now, and may have removed the pipe
 			if made == nil {
 				_ = os.Remove(ReadyPipe)
 			}
 			return conn, nil
 		}
-		// It does not accept yet; the next open returns when it does.
+		// The first process does not accept yet; the next open returns when it does.
 		fd, err := unix.Open(ReadyPipe, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 		switch {
 		case err == nil:
@@ -82,8 +83,8 @@ func dialEntrance() (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Name: entranceSocket, Net: "unix"})
 }
 
-// Attend is the first process of the container through which later clients join a pod with a guest image. It ends with the pod's
-// supervisor.
+// Attend is the first process of the extra container through which later clients join a pod with a guest image. It ends
+// with the pod's supervisor.
 func Attend(p process.Process, args []string) int {
 	if len(args) != 0 {
 		return p.Usage()

@@ -19,8 +19,8 @@ type State struct {
 
 // Names through which the pod's containers end together.
 const (
-	// AlivePipe is a named pipe to which the first process has the only writing end, so that its reader sees the end of the pod. It
-	// is in a volume that the pod's other container mounts at [AliveRoot].
+	// AlivePipe is a named pipe whose only writing end is in the first process, so that its reader notices the end of
+	// the pod. It is in a volume that the pod's other container mounts at [AliveRoot].
 	AlivePipe = "/alive"
 	AliveRoot = "/run/agent-sandbox-alive"
 )

@@ -28,13 +28,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Run is the first process of a pod and its supervisor. It restricts itself where no field of a pod can, and serves the clients
-// that join. It ends, with every process of the sandbox, when the last client has left (unless --keep), when no command has run for
-// the time of --idle, or at the time of --until.
+// Run is the first process of a pod and its supervisor. It applies the restrictions that no field of a pod can request,
+// and serves the clients that join. It ends, with every process of the sandbox, when the last client has left (unless
+// --keep), when no command has run for the time of --idle, or at the time of --until.
 //
 //	pod [--offline] [--debuggers] [--file BYTES] [--linger SECONDS] [--keep] [--idle SECONDS] [--until UNIXTIME]
 func Run(p process.Process, args []string) int {
-	runtime.GOMAXPROCS(1) // as in serve
+	runtime.GOMAXPROCS(1) // as in package supervisor
 	o, err := parsePod(args)
 	if err != nil {
 		return p.Usage()
@@ -69,9 +69,9 @@ func Run(p process.Process, args []string) int {
 type options struct {
 	restrictions restrictions
 	linger       time.Duration // how long a client's commands wait after its stream broke
-	keep         bool          // the process outlives its clients; otherwise it has one client and ends with it
-	idle         time.Duration // the process ends when no command has run for so long; 0: never
-	until        time.Time     // the process ends then, but not while a command runs; zero: never
+	keep         bool          // the process continues without clients; otherwise it has one client and ends with it
+	idle         time.Duration // the process ends when no command has run for this time; 0: never
+	until        time.Time     // the process ends at this time, but not while a command runs; zero: never
 }
 
 func parsePod(args []string) (o options, err error) {
@@ -125,7 +125,7 @@ func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error),
 		if err == nil {
 			return at.Listen, nil
 		}
-		// Without the loopback commands reach less, not more.
+		// Without the loopback commands have less access, not more.
 		loopback = func(uint16) (net.Listener, error) {
 			return nil, sandbox.Errorf(sandbox.Unsupported, "a pod without a network has no loopback here: %w", err).WithHint("listen on unix:/PATH")
 		}
@@ -159,7 +159,7 @@ type host struct {
 // serve serves one client.
 func (h *host) serve(conn *link.Conn) {
 	h.add(&h.served, 1)
-	_ = h.server.Serve(conn) // the client sees the error
+	_ = h.server.Serve(conn) // the client reports the error
 	h.add(&h.served, -1)
 }
 
@@ -184,7 +184,7 @@ func (h *host) add(to *int, n int) {
 
 func (h *host) end() { h.last.Do(func() { close(h.ended) }) }
 
-// wait waits until the sandbox has to end.
+// wait waits until the sandbox must end.
 func (h *host) wait() {
 	for {
 		idle, over, change := h.timers()
@@ -237,7 +237,7 @@ func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answ
 		<-ctx.Done()
 		return nil
 	case OpPause:
-		h.count(1) // it is not idle
+		h.count(1) // the sandbox is not idle
 		defer h.count(-1)
 		defer h.server.Still()()
 		if _, err := io.WriteString(answer, OpPause+"\n"); err != nil {

@@ -21,11 +21,12 @@ import (
 //	snapshot NAME   saves the files under a name
 //	snapshots       a sandbox.SnapshotInfo for each, oldest first, one JSON object a line
 //	remove NAME     removes a snapshot
-//	restore NAME    puts the files back to a snapshot; nothing may use them
-//	copy            copies the files to where [CopiedDir] says, until the next operation
+//	restore NAME    replaces the files by a snapshot; no process may use them
+//	copy            copies the files to [CopiedDir], until the next operation
 //	settle          finishes an operation whose process was killed
 //
-// One operation runs at a time, and each settles first. Exit status and standard error are those of package files.
+// One operation runs at a time, and each first does the work of settle. Exit status and standard error are those of
+// package files.
 const (
 	Command = "store"
 
@@ -42,10 +43,10 @@ const Dir = "/volume"
 
 // Names in a store. Commands of the sandbox see only the directories in [FilesDir].
 const (
-	FilesDir     = "files"     // the sandbox's own, with a directory for each of [PersistentDirs]
-	snapshotsDir = "snapshots" // a directory for each, as FilesDir, with a description
+	FilesDir     = "files"     // the sandbox's current files, with a directory for each of [PersistentDirs]
+	snapshotsDir = "snapshots" // a directory for each snapshot, like FilesDir, with a description
 	copiedDir    = "copied"
-	nextDir      = "next" // replaces FilesDir; it is complete or absent
+	nextDir      = "next" // the next FilesDir; it is complete or does not exist
 	storeLock    = "lock"
 	aboutFile    = "snapshot.json"
 	newPrefix    = "new-"
@@ -74,7 +75,7 @@ func (s Client) Snapshot(ctx context.Context, name string) error {
 	return s.run(ctx, opSnapshot, name)
 }
 
-// Restore puts the files back to a snapshot.
+// Restore replaces the files by a snapshot.
 func (s Client) Restore(ctx context.Context, name string) error {
 	return s.run(ctx, opRestore, name)
 }

@@ -34,7 +34,7 @@ type volume struct{ dir string }
 //
 //	store SIZE SHA256 [--alone]
 func Serve(p process.Process, args []string) int {
-	runtime.GOMAXPROCS(1) // as in serve
+	runtime.GOMAXPROCS(1) // as in package supervisor
 	if len(args) < 2 || len(args) > 3 || len(args) == 3 && args[2] != "--alone" {
 		return p.Usage()
 	}
@@ -58,7 +58,8 @@ func Serve(p process.Process, args []string) int {
 	return 0
 }
 
-// ownCommand recognizes the command lines that the guest of a volume executes itself. It starts no other program.
+// ownCommand recognizes the command lines that the guest of a volume executes itself. This guest starts no other
+// programs.
 func ownCommand(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
 	if len(args) > 1 && args[0] == layout.Program && args[1] == Command {
 		return func(_ io.Reader, out, errs io.Writer) int {
@@ -133,7 +134,7 @@ func (s volume) lock() (*os.File, error) {
 	}
 }
 
-// settle finishes a restore whose files are complete, and removes what killed processes have left.
+// settle finishes a restore whose files are complete, and removes files that killed processes have left.
 func (s volume) settle() error {
 	if _, err := os.Lstat(s.at(nextDir)); err == nil {
 		if err := s.exchange(); err != nil {
@@ -179,7 +180,8 @@ func (s volume) sync() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// clear removes files of a sandbox. The top directories may belong to the node, which lets our group write to them.
+// clear removes files of a sandbox. The top directories may belong to the node, which lets the group of this process
+// write to them.
 func (s volume) clear(name string) error {
 	for _, top := range append(PersistentDirs(), ".") {
 		dir := s.at(name, top)

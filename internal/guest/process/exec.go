@@ -9,8 +9,8 @@ import (
 
 var errNoInterpreter = errors.New("its interpreter does not exist")
 
-// ExecCandidate becomes the program file. Its error distinguishes a file that does not exist from one whose interpreter does
-// not exist, for which execve(2) has the same error.
+// ExecCandidate executes the program file in place of this process. Its error distinguishes a missing file from
+// a missing interpreter, for which execve(2) returns the same error.
 func ExecCandidate(file string, args, env []string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -26,7 +26,7 @@ func ExecCandidate(file string, args, env []string) error {
 	return err
 }
 
-// ExecFile is execve(2), and like execvp(3) gives a text without #! to the shell.
+// ExecFile is execve(2). Like execvp(3), it executes a text without #! with the shell.
 func ExecFile(file string, args, env []string) error {
 	err := syscall.Exec(file, args, env)
 	if errors.Is(err, syscall.ENOEXEC) {
@@ -35,7 +35,8 @@ func ExecFile(file string, args, env []string) error {
 	return err
 }
 
-// Exists fails closed: what cannot be looked at counts as there.
+// Exists reports whether name exists. It also returns true for a name that cannot be examined, which is the safe
+// answer.
 func Exists(name string) bool {
 	_, err := os.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)

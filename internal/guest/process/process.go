@@ -1,5 +1,5 @@
-// Package process is the guest as a process: its environment, its messages, its standard streams, and how it becomes another
-// program.
+// Package process contains the process-level functions of the guest: environment, messages, standard streams, and the
+// execution of other programs.
 package process
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// SelfExe is the file that this process was started from.
+// SelfExe is the file from which this process was started.
 const SelfExe = "/proc/self/exe"
 
-// Exit statuses that a shell would use too.
+// Exit statuses, as a shell uses them.
 const (
 	ExitRefused       = 1
 	ExitUsage         = 2
@@ -40,7 +40,7 @@ const usage = `usage: agent-sandbox check
 // Process is the guest's own process. It prints errors to standard error.
 type Process struct{ Env []string }
 
-// IsOwnName reports whether argv0 is a name of the guest or of the command, and not that of a wrapped command.
+// IsOwnName reports whether argv0 is a name of the guest or of agent-sandbox, and not that of a wrapped command.
 func IsOwnName(argv0 string) bool {
 	switch path.Base(argv0) {
 	case "agent-sandbox", "sandbox-guest":
@@ -49,13 +49,13 @@ func IsOwnName(argv0 string) bool {
 	return false
 }
 
-// IsInside reports whether this process runs inside a sandbox: the guest lies at its place there.
+// IsInside reports whether this process runs inside a sandbox: whether the guest exists at its path there.
 func IsInside() bool {
 	_, err := os.Lstat(layout.Program)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Usage prints how the guest is used and returns the exit status for that.
+// Usage prints the guest's usage and returns the exit status for a usage error.
 func (p Process) Usage() int {
 	_, _ = os.Stderr.WriteString(usage) // standard error is the last place to report to
 	return ExitUsage
@@ -72,7 +72,7 @@ func (p Process) Fail(code int, message string, hints ...string) int {
 	return code
 }
 
-// Variable returns the value of the first variable called name, as getenv(3).
+// Variable returns the value of the first variable called name, like getenv(3).
 func Variable(env []string, name string) string {
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {

@@ -11,8 +11,8 @@ import (
 // Stdio is a pair of streams as one connection: In is read, Out is written.
 type Stdio struct{ In, Out *os.File }
 
-// PrivateStdio moves standard input and output away, so that nothing else of this process comes between what is
-// said there: they are /dev/null from then on.
+// PrivateStdio moves standard input and output to other descriptors and replaces them by /dev/null, so that no
+// other code of this process reads or writes the connection.
 func PrivateStdio() (io.ReadWriteCloser, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

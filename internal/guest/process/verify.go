@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// VerifySelf compares this program with what the host has sent.
+// VerifySelf compares this program's size and hash with those that the host has sent.
 func VerifySelf(size, sum string) error {
 	f, err := os.Open(SelfExe)
 	if err != nil {

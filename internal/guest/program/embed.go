@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// The release build puts the static guest there, compressed; a plain build embeds nothing. In
-// the guest itself nothing uses it, so the linker leaves it out.
+// The release build puts the compressed static guest there; a plain build embeds no guest. The
+// guest itself does not use it, so the linker omits it.
 //
 //go:embed all:bin
 var embedded embed.FS
 
-// compressed ends the name of an embedded guest, which gzip has written.
+// compressed is the suffix of the name of an embedded guest, a gzip file.
 const compressed = ".gz"
 
-// Binary returns the guest program that this program carries; false when it was
-// built without one. Each call decompresses it.
+// Binary returns the guest program that is embedded in this program; false if it was built
+// without one. Each call decompresses it.
 func Binary() ([]byte, bool) {
 	program, ok := carried()
 	if !ok {
@@ -33,12 +33,12 @@ func Binary() ([]byte, bool) {
 // program is an embedded guest, before it is decompressed.
 type program struct {
 	path string // in embedded
-	name string // it is extracted under
+	name string // name of the extracted program
 	size int64  // of the extracted program
 }
 
-// carried finds the embedded guest. The build names it by the hash of its content, because
-// hashing it at every start would cost more than finding it.
+// carried returns the embedded guest. The build names it by the hash of its content, because
+// hashing it at every start would be slow.
 func carried() (program, bool) {
 	entries, err := embedded.ReadDir("bin")
 	if err != nil {

@@ -19,15 +19,14 @@ import (
 
 const (
 	extractedPrefix = "guest-"
-	// oldAfter spares the programs of other versions that may be starting right now.
+	// oldAfter is the age from which programs of other versions are removed; younger ones may be starting.
 	oldAfter = 24 * time.Hour
 )
 
-// Locate returns the host's path of a guest program to mount into a sandbox: the
-// one that this program carries, extracted into dataDir; else a sandbox-guest
-// beside executable; else executable itself, which then must call guest.Main when
-// guest.IsGuestCall reports true. dataDir is made when missing; nothing in a sandbox may be able
-// to write there. Errors have code Unavailable.
+// Locate returns the host's path of a guest program to mount into a sandbox: the embedded one, extracted into dataDir;
+// else a sandbox-guest in the directory of executable; else executable itself, which then must call guest.Main when
+// guest.IsGuestCall reports true. It creates a missing dataDir. Commands in a sandbox must not be able to write there.
+// Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
 	if p, ok := carried(); ok {
 		name := filepath.Join(dataDir, p.name)
@@ -58,8 +57,8 @@ func locateBeside(executable string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: neither %s nor %s can be executed", beside, executable)
 }
 
-// Located returns a function that finds the guest program, once: named, or, when that is empty, what [Locate] finds for
-// this executable.
+// Located returns a function that returns the path of the guest program: named, or, if that is empty, the result of
+// [Locate] for this executable. It calls Locate once.
 func Located(named, dataDir string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		if named != "" {
@@ -81,9 +80,9 @@ func nameOf(data []byte) string {
 	return extractedPrefix + hex.EncodeToString(sum[:shortSum])
 }
 
-// extract writes data to dir under a name made of its hash, unless it is there.
-// Two processes may do so at once: each writes a file of its own, and the first one's stays, since a file that is
-// replaced while another process mounts it cannot be mounted (ENOENT).
+// extract writes data to dir under a name made of its hash, unless it is there. Two processes may do so at once: each
+// writes its own file, and the first one stays. If the second file replaced it, another process could fail to mount it
+// (ENOENT).
 func extract(dir string, data []byte) (string, error) {
 	name := filepath.Join(dir, nameOf(data))
 	if err := privateDir(dir); err != nil {
@@ -109,8 +108,7 @@ func extract(dir string, data []byte) (string, error) {
 	return name, removeOld(dir, name)
 }
 
-// isOwn reports whether name is what extract left there: only its owner, this user, could have
-// changed it.
+// isOwn reports whether name is an extracted program that only its owner, this user, could have changed.
 func isOwn(name string, size int64) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.Mode() == 0o555 && info.Size() == size && isOwned(info)
@@ -121,7 +119,7 @@ func isOwned(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// privateDir makes dir, and refuses one in which others could exchange the program.
+// privateDir creates dir, and refuses a directory in which other users could replace the program.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -136,8 +134,8 @@ func privateDir(dir string) error {
 	return nil
 }
 
-// removeOld removes other versions' programs and what a killed extraction left.
-// One that is mounted somewhere goes on to work there.
+// removeOld removes programs of other versions and files that a killed extraction has left. A program that is mounted
+// in a sandbox continues to work there.
 func removeOld(dir, keep string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -150,7 +148,7 @@ func removeOld(dir, keep string) error {
 		}
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < oldAfter {
-			continue // gone already, not ours, or perhaps in use
+			continue // already removed, of another user, or perhaps in use
 		}
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

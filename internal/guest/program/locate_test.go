@@ -51,7 +51,7 @@ func Test_Extract_Puts_The_Program_In_Place_Once(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if out, err := exec.CommandContext(t.Context(), names[0], "check").CombinedOutput(); err == nil { // its name is not its own
+	if out, err := exec.CommandContext(t.Context(), names[0], "check").CombinedOutput(); err == nil { // its name is wrong
 		t.Errorf("%s", out)
 	}
 }

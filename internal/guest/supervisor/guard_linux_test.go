@@ -30,7 +30,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
-// cage is a container with the guest as its first process: no capability, and a workspace of the host's.
+// cage is a container with the guest as its first process, without capabilities and with a workspace of the host.
 type cage struct {
 	*session.Connection
 
@@ -38,7 +38,7 @@ type cage struct {
 
 	mu      sync.Mutex
 	refused []guard.Refusal
-	told    chan struct{} // has a value when refused has grown
+	told    chan struct{} // gets a value when refused has grown
 }
 
 // walls start a program as the first process of a container, with a workspace and the guest's program.
@@ -75,7 +75,7 @@ func dockerCage(t *testing.T, uid int, ws string) *exec.Cmd {
 	t.Cleanup(func() {
 		_ = exec.Command("docker", "rm", "-f", name).Run() //nolint:noctx // the test's context has ended
 	})
-	// Without the engine's own seccomp profile, so that nothing but the guest's holds.
+	// Without the engine's own seccomp profile, so that only the guest's program applies.
 	return exec.CommandContext(t.Context(), "docker", "run", "-i", "--rm", "--name", name, "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--security-opt", "seccomp=unconfined", "--network", "none", "--pids-limit", "200",
 		"--user", strconv.Itoa(uid)+":"+strconv.Itoa(uid), "-v", guesttest.Program(t)+":"+layout.Program+":ro", "-v", attackProgram(t)+":/run/attack:ro", "-v", ws+":"+ws,
@@ -84,7 +84,7 @@ func dockerCage(t *testing.T, uid int, ws string) *exec.Cmd {
 
 var attackBuilt sync.Once
 
-// attackProgram builds what tries to get past the guard.
+// attackProgram builds the program that tries to bypass the guard.
 func attackProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(filepath.Dir(guesttest.Program(t)), "attack")
@@ -148,7 +148,7 @@ func connectCage(t *testing.T, w walls, ws string) *session.Connection {
 	return c
 }
 
-// rules are those of a workspace, the way a backend would have them.
+// rules returns the rules of a workspace, as a backend would set them.
 func (c *cage) rules() *guard.Rules {
 	ws := guard.Path(c.ws)
 	return &guard.Rules{
@@ -169,7 +169,7 @@ func (c *cage) note(r guard.Refusal) {
 	}
 }
 
-// has waits for a refusal. They arrive beside the output of commands.
+// has waits for a refusal. Refusals arrive independently of the output of commands.
 func (c *cage) has(r guard.Refusal) bool {
 	end := time.After(deadline.Scale(10 * time.Second))
 	for {
@@ -202,7 +202,7 @@ func (c *cage) run(t *testing.T, args ...string) (sandbox.Exit, string) {
 	return exit, out.String()
 }
 
-// tree lists what the host has in the workspace.
+// tree returns the host's files in the workspace.
 func (c *cage) tree(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -226,7 +226,7 @@ func eachCage(t *testing.T, test func(t *testing.T, c *cage)) {
 func Test_The_Guard_Inside_Holds_Against_Commands(t *testing.T) {
 	eachCage(t, func(t *testing.T, c *cage) {
 		t.Helper()
-		// A socket that the host makes after the start.
+		// The host makes this socket after the start.
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(c.ws, "late.sock"))
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func Test_The_Guard_Inside_Holds_Against_Commands(t *testing.T) {
 		}
 		want := map[string]string{
 			"openat2": "ENOSYS", "hook by openat2": "ENOSYS", "host socket": "EACCES", "host socket by link": "EACCES", "datagrams": "EACCES",
-			"own socket": "ok", "kill 1": "ok", "stop 1": "ok", // and nothing happens
+			"own socket": "ok", "kill 1": "ok", "stop 1": "ok", // without an effect
 			"trace 1": "EPERM", "descriptor of 1": "EPERM", "read 1": "EPERM",
 			"memory of 1": "EACCES", "descriptors of 1": "EACCES", "the runner": "EACCES", "the hooks away": "EBUSY",
 			"limits of 1": "EPERM", "limits of its thread": "EPERM", "reading limits of 1": "ok", "policy of 1": "EPERM", "policy of its thread": "EPERM",
@@ -367,7 +367,7 @@ func Test_A_Race_Against_The_Guard_Inside_Is_Lost(t *testing.T) {
 			t.Fatal(err)
 		}
 		exit, err := p.Wait()
-		if err != nil || exit.Signal != 0 { // it got past the guard's answer and was found
+		if err != nil || exit.Signal != 0 { // it bypassed the guard's answer, and a check found it
 			<-c.Done()
 			if why := c.Fallen(); sandbox.CodeOf(why) != sandbox.Closed || !strings.Contains(why.Error(), c.ws+"/.husky") {
 				t.Errorf("the sandbox ended, and not for the race: %v", why)
@@ -398,7 +398,8 @@ func Test_Commands_In_A_Container_Are_In_A_Landlock_Domain(t *testing.T) {
 			if exit, out := c.run(t, "true"); exit.Code != 0 {
 				t.Fatalf("%+v %s", exit, out)
 			}
-			// The engine starts a process that is in no domain. No process in one may look into it (landlock(7)).
+			// The engine starts a process outside of all domains. A process in a domain must not access it
+			// (landlock(7)).
 			user := strconv.Itoa(w.uid)
 			other := exec.CommandContext(t.Context(), "docker", "exec", "-i", "--user", user, name, "sh", "-c", "echo $$; exec cat")
 			in, err := other.StdinPipe()
@@ -439,7 +440,7 @@ func Test_A_Guard_That_Cannot_Be_Installed_Lets_Nothing_Start(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// pidfd_getfd is EPERM, all else is allowed.
+		// The profile refuses pidfd_getfd with EPERM and allows all other calls.
 		code := []unix.SockFilter{{Code: 0x20}, {Code: 0x15, K: unix.SYS_PIDFD_GETFD, Jf: 1}, {Code: 0x06, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}, {Code: 0x06, K: unix.SECCOMP_RET_ALLOW}}
 		for _, f := range code {
 			_, _ = program.Write([]byte{byte(f.Code), byte(f.Code >> 8), f.Jt, f.Jf, byte(f.K), byte(f.K >> 8), byte(f.K >> 16), byte(f.K >> 24)})

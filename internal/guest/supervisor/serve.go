@@ -18,10 +18,10 @@ import (
 // RunnerCommand is the operation with which the supervisor starts itself, once for each running command.
 const RunnerCommand = "runner"
 
-// Serve is the supervisor of a resident sandbox. It talks to the host over the inherited socket whose
-// number is its argument, or over standard input and output, and ends with that connection.
+// Serve is the supervisor of a resident sandbox. It communicates with the host over the inherited socket whose number
+// is its argument, or over standard input and output, and ends with that connection.
 func Serve(p process.Process, args []string) int {
-	runtime.GOMAXPROCS(1) // It only forwards data; more threads would only wake each other.
+	runtime.GOMAXPROCS(1) // The supervisor only forwards data; more threads would only wake each other.
 	if len(args) != 1 {
 		return p.Usage()
 	}
@@ -41,7 +41,7 @@ func Serve(p process.Process, args []string) int {
 	return serveOn(p, conn, args[0] == "-", err)
 }
 
-// serveOn serves on a connection unless there was an error. container is that of [session.Options].
+// serveOn serves a connection, or reports err. container is that of [session.Options].
 func serveOn(p process.Process, conn io.ReadWriteCloser, container bool, err error) int {
 	if err == nil {
 		err = session.Serve(conn, session.Options{
@@ -54,8 +54,8 @@ func serveOn(p process.Process, conn io.ReadWriteCloser, container bool, err err
 	return 0
 }
 
-// attached returns the connection of a container's guest: the host's socket if it is mounted, which needs no relay,
-// otherwise standard input and output, which the engine relays.
+// attached returns the connection of a container's guest: the host's socket if it is mounted, otherwise standard input
+// and output, which the engine relays.
 func attached() (io.ReadWriteCloser, error) {
 	std, err := process.PrivateStdio()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pipes is a connection over a process's standard streams.
+// pipes is a connection over the standard streams of a process.
 type pipes struct {
 	io.Reader
 	io.WriteCloser

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// File is a file that takes its name when it is complete.
+// File is a file that gets its name when it is complete.
 type File struct {
 	File *os.File
-	name string // "" while it has none
+	name string // temporary name; "" while it has none
 }
 
-// New makes a file in dir: one without a name where the file system has
-// those, so that not even a kill leaves it behind.
+// New creates a file in dir. If the file system supports it, the file has no name, so that even a
+// kill does not leave it behind.
 func New(dir string) (*File, error) {
 	if f, err := openUnnamed(dir); err == nil {
 		return &File{File: f}, nil
@@ -41,7 +41,7 @@ func tempName(dir string) string {
 	return filepath.Join(dir, TempPrefix+rand.Text()+".tmp")
 }
 
-// finish ends the writing: the file has a name in dir, which is not yet the one it is to have.
+// finish completes the file under a temporary name in dir.
 func (t *File) finish(dir string) error {
 	if t.name == "" {
 		temp := tempName(dir)
@@ -53,7 +53,7 @@ func (t *File) finish(dir string) error {
 	return t.File.Close()
 }
 
-// Replace puts the file in the place of name.
+// Replace renames the file to name and replaces an existing file.
 func (t *File) Replace(name string) error {
 	if err := t.finish(filepath.Dir(name)); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (t *File) Replace(name string) error {
 	return t.rename(name)
 }
 
-// Place gives the file the name, unless there is one for which good returns true: that one stays,
-// as another process may be about to mount it.
+// Place renames the file to name, unless a file of this name exists for which good returns true:
+// that file stays, because another process may be about to mount it.
 func (t *File) Place(name string, good func() bool) error {
 	if err := t.finish(filepath.Dir(name)); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (t *File) Place(name string, good func() bool) error {
 	switch err := os.Link(t.name, name); {
 	case err == nil, errors.Is(err, fs.ErrExist) && good():
 		return nil // discard removes the other name
-	default: // also where the file system has no links
+	default: // also on file systems without links
 		return t.rename(name)
 	}
 }
@@ -83,10 +83,10 @@ func (t *File) rename(name string) error {
 	return nil
 }
 
-// Discard removes the name that the file had while it was not complete.
+// Discard removes an incomplete file.
 func (t *File) Discard() {
-	_ = t.File.Close() // closed already when all went well
+	_ = t.File.Close() // already closed after a success
 	if t.name != "" {
-		_ = os.Remove(t.name) // the error that led here is the one to report
+		_ = os.Remove(t.name) // the caller reports the first error
 	}
 }

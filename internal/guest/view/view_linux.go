@@ -1,4 +1,4 @@
-// Package view mounts a staged view over a workspace and becomes a command that sees it.
+// Package view mounts a staged view over a workspace and executes a command in it.
 package view
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// exitStage is the status of a failed stage: that of a sandbox that failed.
+// exitStage is the exit status if the view cannot be mounted. It means that the sandbox failed.
 const exitStage = 125
 
 // overlayMagic is OVERLAYFS_SUPER_MAGIC of statfs(2).
@@ -25,21 +25,21 @@ type view struct {
 	lower, upper, work string // a kernel overlay
 	bind               string // or a copy
 	target             string
-	parent             string   // whose death is ours; empty: none
-	command            []string // what then runs; empty to only try
+	parent             string   // process with which this one dies; empty: none
+	command            []string // the command to execute; empty: only test the mount
 }
 
-// Run mounts a staged view over a directory and becomes the command after
-// "--", without privileges of its own:
+// Run mounts a staged view over a directory and executes the command after "--" in place of this
+// process, without privileges of its own:
 //
 //	stage --lower DIR --upper DIR --work DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
 //	stage --bind DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
 //
-// The caller starts it in a user and a mount namespace of its own; without them
-// the kernel refuses. Without a command it only tries. COMMAND needs a slash. With
-// --parent it dies with the thread that started it, which is one of process PID.
+// The caller starts it in its own user and mount namespace; without them the kernel refuses the
+// mount. Without a command Run only tests the mount. COMMAND must contain a slash. With --parent
+// it dies with the thread that started it, a thread of process PID.
 func Run(args, env []string) int {
-	// Capabilities are a thread's: the one that gives them up is the one that executes.
+	// Capabilities belong to a thread: the thread that drops them must execute the command.
 	runtime.LockOSThread()
 	p := process.Process{Env: env}
 	v, ok := parseView(args)
@@ -98,8 +98,8 @@ func parseView(args []string) (v view, ok bool) {
 	return v, v.target != "" && overlay
 }
 
-// mount covers the target. Nothing of it reaches the mount namespace of whoever
-// started us.
+// mount mounts the view over the target. The mount is not visible in the mount namespace of the
+// parent process.
 func (v view) mount() error {
 	own, err := ownMounts()
 	if err != nil {
@@ -139,9 +139,9 @@ func (v view) mountCopy(target directory) error {
 	return nil
 }
 
-// mountOverlay gives the kernel descriptors for names, which need no escaping and
-// cannot be exchanged in between. Redirection stays off with userxattr, so that a
-// directory's content is always found under its own name.
+// mountOverlay passes descriptors instead of names to the kernel: they need no escaping, and other
+// processes cannot exchange the directories. With userxattr redirection is off, so the content of
+// a directory is always below its own name.
 func (v view) mountOverlay(target directory) error {
 	var options []string
 	for _, o := range []struct{ name, dir string }{{"lowerdir", v.lower}, {"upperdir", v.upper}, {"workdir", v.work}} {
@@ -162,7 +162,7 @@ func (v view) mountOverlay(target directory) error {
 	if st.Type != overlayMagic {
 		return errors.New("the overlay does not show at " + v.target)
 	}
-	// An upper directory that the kernel cannot use makes it mount without one.
+	// If the kernel cannot use the upper directory, it mounts the overlay read-only.
 	if st.Flags&unix.ST_RDONLY != 0 {
 		return errors.New("the overlay is read-only")
 	}
@@ -173,8 +173,8 @@ func (v view) mountOverlay(target directory) error {
 // (PROC_USER_INIT_INO in the kernel).
 const initialUser = "user:[4026531837]"
 
-// ownMounts reports whether a new mount namespace was made for this process. A
-// call by hand must not change the mounts of the machine.
+// ownMounts reports whether this process has a new mount namespace. If a user calls this operation
+// by hand, it must not change the mounts of the machine.
 func ownMounts() (bool, error) {
 	user, err := os.Readlink("/proc/self/ns/user")
 	if err != nil || user == initialUser {
@@ -190,7 +190,7 @@ func ownMounts() (bool, error) {
 	}
 	parents, err := os.Readlink("/proc/" + parent + "/ns/mnt")
 	if errors.Is(err, os.ErrPermission) {
-		return true, nil // it is in another user namespace than we are
+		return true, nil // the parent is in another user namespace
 	}
 	return mine != parents, err
 }
@@ -213,7 +213,7 @@ func (d directory) same(other directory) bool {
 	return unix.Fstat(int(d), &a) == nil && unix.Fstat(int(other), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// dieWith has the kernel end this process with its parent, which must be alive now.
+// dieWith makes the kernel kill this process when its parent dies. The parent must be alive now.
 func dieWith(parent string) error {
 	if parent == "" {
 		return nil
@@ -228,8 +228,8 @@ func dieWith(parent string) error {
 	return err
 }
 
-// parentOf is the pid of our parent. getppid(2) does not tell it to the first process
-// of a PID namespace; /proc is that of whoever started us, and does.
+// parentOf returns the PID of the parent process. getppid(2) returns 0 in the first process of a
+// PID namespace, but /proc is that of the parent's namespace and has the PID.
 func parentOf() (string, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -243,7 +243,7 @@ func parentOf() (string, error) {
 	return "", errors.New("/proc/self/status names no parent")
 }
 
-// dropCapabilities leaves the next program those that its user has by itself.
+// dropCapabilities drops the capabilities, so that the next program has only those of its user.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err

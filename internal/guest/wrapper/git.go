@@ -10,10 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// applyGit applies the rules for git to args and, when they allow it, becomes the real git
-// with argv 0, options and environment as they were given.
+// applyGit applies the rules for git to args. If they allow the call, it executes the real
+// git with argv 0, options and environment unchanged.
 func applyGit(p process.Process, args []string) int {
-	dir, err := syscall.Getwd() // the kernel's answer: PWD may claim /tmp
+	dir, err := syscall.Getwd() // from the kernel, because PWD could be set to /tmp
 	if err != nil {
 		dir = ""
 	}

@@ -1,7 +1,7 @@
 // Package wrapper applies the rule of a wrapped command: refuse it, run a script in its place, or check its arguments.
 //
-// A wrapper refuses early and with a reason; it does not isolate, because a program inside can bypass it. Mounts, the guard and
-// the network enforce the policy.
+// A wrapper refuses early and with a reason. It does not isolate, because programs inside can bypass it; mounts, the
+// guard and the network enforce the policy.
 package wrapper
 
 import (
@@ -48,8 +48,8 @@ func Run(p process.Process, args []string) int {
 	return p.Fail(process.ExitNotExecutable, "command '"+name+"' has no rule in this sandbox and no program behind it")
 }
 
-// ruleFor is steps 1, 2 and 4 of the order that the layout describes; a shared
-// target comes before 4.
+// ruleFor performs steps 1, 2 and 4 of the order that package layout describes; before step 4 it returns noRule for a
+// shared target, which the caller handles.
 func ruleFor(name, exe string) (string, ruleKind) {
 	if kind := ruleOf(name); kind != noRule {
 		return name, kind
@@ -73,8 +73,8 @@ func ruleFor(name, exe string) (string, ruleKind) {
 	return command, ruleOf(command)
 }
 
-// shared runs the real program of a target that serves several names. A wrapped
-// name given as an applet ("busybox wget") gets its rule all the same.
+// shared runs the real program of a target that serves several names. The rule of a wrapped name also applies to an
+// applet ("busybox wget").
 func shared(p process.Process, name, target string, args []string) int {
 	rest := args[1:]
 	var applet string
@@ -110,7 +110,7 @@ func ruleOf(name string) ruleKind {
 	return noRule
 }
 
-// apply does to args what the rule of command says.
+// apply applies the rule of command to args.
 func apply(p process.Process, command string, kind ruleKind, args []string) int {
 	switch kind {
 	case scriptRule:
@@ -152,10 +152,10 @@ func real(p process.Process, command string, args []string) int {
 	return become(p, path.Join(layout.BinDir, command), args, p.Env)
 }
 
-// become replaces this process by the program file; it returns on failure only.
+// become executes the program file in place of this process; it returns only on failure.
 func become(p process.Process, file string, args, env []string) int {
-	// The program behind a wrapper may be the launcher itself, in a sandbox within a
-	// sandbox: that would start itself for ever.
+	// In a sandbox within a sandbox the program behind a wrapper may be the launcher itself, which would start itself
+	// forever.
 	if process.IsSameFile(file, process.SelfExe) {
 		return p.Fail(process.ExitNotExecutable, "the program behind '"+path.Base(file)+"' is the wrapper itself")
 	}

@@ -63,7 +63,7 @@ func Test_A_Clone_Has_Its_Own_Elements(t *testing.T) {
 	}
 }
 
-func Test_No_Array_Has_No_Elements(t *testing.T) {
+func Test_A_Nil_Array_Has_No_Elements(t *testing.T) {
 	t.Parallel()
 	var a *array.Indexed
 	var b *array.Assoc

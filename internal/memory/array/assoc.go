@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Assoc is the elements of an associative array; nil has none, and takes none. They are listed in the order of
+// Assoc is the elements of an associative array; a nil Assoc is empty and cannot be written to. They are listed in the order of
 // bash's hash table, because scripts and their tests show it.
 type Assoc struct {
 	m     map[string]assocValue

@@ -1,5 +1,5 @@
-// Package array holds the elements of the shell's arrays. A process owns the arrays of its epoch; the others it
-// clones before it writes to them.
+// Package array holds the elements of the shell's arrays. A process owns the arrays of its epoch and clones any other array
+// before it writes to it.
 package array
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// Indexed is the elements of an indexed array; nil has none, and takes none. Without holes keys is nil and element i
-// is vals[i]; otherwise vals[j] has the index keys[j], which ascend.
+// Indexed is the elements of an indexed array; a nil Indexed is empty and cannot be written to. Without holes keys is nil and
+// element i is vals[i]; otherwise vals[j] has the index keys[j], which ascend.
 type Indexed struct {
 	vals  []string
 	keys  []int64

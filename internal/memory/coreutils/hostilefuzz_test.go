@@ -159,7 +159,7 @@ func Fuzz_Unzip_Archive(f *testing.F) {
 	})
 }
 
-// Fuzz_Tar_Header reads an archive whose headers have a right sum, so that what stands in them counts.
+// Fuzz_Tar_Header reads an archive whose headers have correct checksums, so that tar reads the fields in them.
 func Fuzz_Tar_Header(f *testing.F) {
 	header := func(kind byte, name, size, link string) []byte {
 		h := make([]byte, 512)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// What crosses from one tree to another that is mounted in it.
+// Test_Commands_See_Mounted_Trees runs commands that cross from one tree to another one that is mounted in it.
 func Test_Commands_See_Mounted_Trees(t *testing.T) {
 	f, g := vfs.New(vfs.Options{}), vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 1 << 20, Nodes: 100}})
 	c := vfs.Cred{}

@@ -43,7 +43,7 @@ const helpBody = ` -d, --data <data>          send data with POST; @file reads a
 Requests go where the policy of the sandbox lets them; -x and --resolve are refused.
 `
 
-// tool is a curl while it runs.
+// tool is one run of curl.
 type tool struct {
 	p       *shell.Proc
 	way     Way
@@ -97,7 +97,7 @@ func (t *tool) usage(p *parser, err error) int {
 func (t *tool) close() {
 	t.pool.close()
 	for _, c := range t.closers {
-		_ = c.Close() // Their writes were answered when they were made.
+		_ = c.Close() // Each write has already returned its error.
 	}
 }
 

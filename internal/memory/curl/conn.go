@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// conn is a connection to a server, or to the proxy on the way to it.
+// conn is a connection to a server, or to a proxy for it.
 type conn struct {
 	net.Conn
 
@@ -81,7 +81,7 @@ func (t *transfer) open(ctx context.Context) (*conn, *fault) {
 	t.wget.dials(t)
 	raw, err := t.tool.way.Dial(ctx, a.host, a.port)
 	if err != nil {
-		f := dialFault(timely(ctx, err), a.host, a.port, time.Since(t.began).Milliseconds())
+		f := dialFault(timeoutOr(ctx, err), a.host, a.port, time.Since(t.began).Milliseconds())
 		t.wget.failed(t, f)
 		t.info("%s", f.text)
 		t.unresolved = f.code == codeResolve
@@ -114,7 +114,7 @@ func (t *transfer) connected(c *conn) {
 		t.info("Connected to %s (%s) port %d (#%d)", a.host, c.remote.IP, c.remote.Port, c.number)
 		return
 	}
-	t.info("Connected to the way out of the sandbox for %s port %d (#%d)", a.host, a.port, c.number)
+	t.info("Connected to the proxy of the sandbox for %s port %d (#%d)", a.host, a.port, c.number)
 }
 
 // establish makes the tunnel and TLS where they are needed.
@@ -275,8 +275,8 @@ func (t *transfer) tunnel(c *conn) *fault {
 	return nil
 }
 
-// timely returns the end of the context in the place of an error that it caused.
-func timely(ctx context.Context, err error) error {
+// timeoutOr returns the end of the context in the place of an error that it caused.
+func timeoutOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}

@@ -57,7 +57,7 @@ func (j *jar) set(c *cookie) {
 	j.list = append(j.list, c)
 }
 
-// receive reads a Set-Cookie field that a answer from a has had.
+// receive reads a Set-Cookie field of a response from the address a.
 func (j *jar) receive(text string, a *address) {
 	if c := readCookie(text, j.now()); c != nil && c.settle(a) {
 		j.set(c)
@@ -154,7 +154,7 @@ func (j *jar) header(a *address) string {
 	now := j.now().Unix()
 	for _, c := range j.list {
 		fits := c.domain == host || c.tail && strings.HasSuffix(host, "."+c.domain)
-		if fits && pathFits(a.path, c.path) && (!c.secure || a.scheme == "https" || isLocal(host)) && (c.expires == 0 || c.expires > now) {
+		if fits && isPathInScope(a.path, c.path) && (!c.secure || a.scheme == "https" || isLocal(host)) && (c.expires == 0 || c.expires > now) {
 			list = append(list, c)
 		}
 	}
@@ -174,7 +174,7 @@ func (j *jar) header(a *address) string {
 	return b.String()
 }
 
-func pathFits(path, of string) bool {
+func isPathInScope(path, of string) bool {
 	if of == "/" || path == of {
 		return true
 	}
@@ -267,13 +267,13 @@ func (t *tool) loadCookies(c *config) {
 // saveCookies writes the file of -c.
 func (t *tool) saveCookies(name string) {
 	if name == "-" {
-		_ = t.jar.write(t.p.Stdout) // curl does not tell either.
+		_ = t.jar.write(t.p.Stdout) // curl does not report an error here either.
 		return
 	}
 	f, err := t.p.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err == nil {
 		err = t.jar.write(f)
-		_ = f.Close() // Writes were answered when they were made.
+		_ = f.Close() // Each write has already returned its error.
 	}
 	if err != nil {
 		t.warnVerbose("failed to save cookies in %s", name)

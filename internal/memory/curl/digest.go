@@ -1,7 +1,7 @@
 package curl
 
 import (
-	"crypto/md5" // RFC 7616 has servers that know nothing else.
+	"crypto/md5" // Many servers support only the MD5 of RFC 7616.
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"

@@ -153,7 +153,7 @@ func alertText(alert uint8) string {
 	return fmt.Sprintf("error:0A%06X:SSL routines::%s alert %s", 1000+int(alert), kind, name)
 }
 
-// remoteAlert finds the number of an alert that net/tls tells as text.
+// remoteAlert finds the number of an alert, of which crypto/tls returns only the text.
 func remoteAlert(text string) string {
 	text = strings.TrimPrefix(text, "tls: ")
 	for n := range uint8(128) {

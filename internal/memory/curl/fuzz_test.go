@@ -48,7 +48,7 @@ func runFuzzed(t *testing.T, way curl.Way, script string) {
 	}
 }
 
-func Fuzz_Whatever_A_Server_Says(f *testing.F) {
+func Fuzz_Server_Responses(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n",
 		"HTTP/1.1 302 Found\r\nLocation: /\x01 a?b#c\r\nContent-Length: 0\r\n\r\n", "HTTP/1.0 200\r\n folded\r\nA: b\r\n c\r\n\r\n",
@@ -66,7 +66,7 @@ func Fuzz_Whatever_A_Server_Says(f *testing.F) {
 	})
 }
 
-func Fuzz_Whatever_Is_Typed(f *testing.F) {
+func Fuzz_Curl_Arguments(f *testing.F) {
 	for _, s := range []string{
 		"http://a/{b,c}[1-3:2]", "-sSK\nconf", "-F\na=@b,c;type=d;headers=\"e\"", "-w\n%{json}%header{a}\\n%{", "--data-urlencode\na@b",
 		"-H\n@x", "http://u:p@[::1]:80/../%2e/?q#f", "-r\n1-\n-C\n-", "-m\n1e9\n--retry\n1\n--retry-delay\n0", "http://0x7f.1/\n-T\n{a,b}", "--ne\n-:\n--no-next",

@@ -17,7 +17,7 @@ type meter struct {
 	again    bool // the transfer is tried once more
 }
 
-// terminal is a stream that a person sits at.
+// terminal is a stream that may be a terminal.
 type terminal interface {
 	Terminal() (columns, rows int, ok bool)
 }
@@ -69,7 +69,7 @@ func (m *meter) end() {
 	}
 	m.ended = true
 	if m.t.began.IsZero() && m.t.url.scheme != "file" || m.t.unresolved {
-		return // Nothing has been asked.
+		return // No request was sent.
 	}
 	m.down, m.up = m.t.stats.downloaded, m.t.stats.uploaded
 	m.draw(time.Now())

@@ -13,7 +13,7 @@ type option struct {
 	text   func(*parser) *string       // an option whose argument is stored
 	set    func(*parser, string) error // an option with an argument
 	do     func(*parser) error         // a switch that does more
-	refuse string                      // why there is none here
+	refuse string                      // why curl rejects the option
 	arg    bool                        // with refuse: it takes an argument
 }
 

@@ -144,7 +144,7 @@ func runReal(t *testing.T, r row, files map[string]string, env []string) result 
 	return res
 }
 
-// age tells a time that was set from that of the test.
+// age distinguishes a time that was set from the time of the test.
 func age(at time.Time) string {
 	if time.Since(at) < time.Hour {
 		return ""
@@ -279,7 +279,7 @@ func compare(t *testing.T, r row, got, want result) {
 	}
 	for name, text := range got.files {
 		if _, ok := want.files[name]; !ok {
-			t.Errorf("%s is too much: %q", name, text)
+			t.Errorf("%s is unexpected: %q", name, text)
 		}
 	}
 }

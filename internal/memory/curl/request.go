@@ -206,7 +206,7 @@ func (t *transfer) customFields(b *strings.Builder) {
 			h = name + ":"
 			// "Name;" is a field without a value.
 		}
-		if strings.ContainsAny(h, "\r\n\x00") || !validName(name) {
+		if strings.ContainsAny(h, "\r\n\x00") || !isValidName(name) {
 			continue // A line end would make more of one field.
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
@@ -229,7 +229,7 @@ func (t *transfer) customFields(b *strings.Builder) {
 	}
 }
 
-func validName(name string) bool {
+func isValidName(name string) bool {
 	return httpguts.ValidHeaderFieldName(strings.TrimSpace(name)) || name != "" && !strings.ContainsAny(name, "\r\n")
 }
 

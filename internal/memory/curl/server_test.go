@@ -166,7 +166,7 @@ func (s *server) read(c net.Conn, br *bufio.Reader) (*ask, error) {
 	return a, err
 }
 
-// answer answers and tells whether the connection goes on.
+// answer responds and reports whether the connection stays open.
 func (s *server) answer(c net.Conn, a *ask) bool {
 	send := func(format string, args ...any) bool {
 		_, err := fmt.Fprintf(c, format, args...)

@@ -205,7 +205,7 @@ func (s *sink) rewind() {
 		s.t.tool.say(fmt.Sprintf("Throwing away %d bytes\n", at-s.start))
 	}
 	if s.file.Truncate(s.start) == nil {
-		_, _ = s.file.Seek(s.start, io.SeekStart) // A regular file can be sought.
+		_, _ = s.file.Seek(s.start, io.SeekStart) // Seeking in a regular file cannot fail.
 	}
 }
 
@@ -259,7 +259,7 @@ func (t *transfer) saveETag(tag string) *fault {
 		if tag != "" {
 			_, err = io.WriteString(f, tag+"\n")
 		}
-		_ = f.Close() // Writes were answered when they were made.
+		_ = f.Close() // Each write has already returned its error.
 	}
 	if err != nil {
 		return &fault{codeWrite, "Failure writing output to destination", err}

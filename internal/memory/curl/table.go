@@ -2,8 +2,7 @@ package curl
 
 import "crypto/tls"
 
-// options is curl's table of options. It is made when a command starts, so that who never calls curl
-// does not pay for it.
+// options is curl's table of options. It is made when a command starts, so that a machine that never runs curl does not build it.
 func options() []option {
 	return append(append(requestOptions(), outputOptions()...), append(connectionOptions(), missingOptions()...)...)
 }
@@ -99,8 +98,8 @@ func outputOptions() []option {
 		{name: "no-progress-meter", flag: func(p *parser) *bool { return &p.tool.noMeter }},
 		{name: "progress-meter", do: func(p *parser) error { p.tool.noMeter = false; return nil }},
 		{name: "stderr", set: (*parser).stderr},
-		{letter: 'N', name: "no-buffer", do: nothing},
-		{name: "buffer", do: nothing},
+		{letter: 'N', name: "no-buffer", do: doNothing},
+		{name: "buffer", do: doNothing},
 		{name: "styled-output", flag: unused},
 		{letter: 'Z', name: "parallel", flag: unused},
 		{name: "parallel-max", set: number},
@@ -109,7 +108,7 @@ func outputOptions() []option {
 	}
 }
 
-// connectionOptions say how servers are talked to.
+// connectionOptions are the options about connections to servers.
 func connectionOptions() []option {
 	version := func(lowest uint16) func(*parser) error {
 		return func(p *parser) error { p.c.tlsMin = lowest; return nil }
@@ -129,7 +128,7 @@ func connectionOptions() []option {
 		{name: "ssl-reqd", flag: unused},
 		{name: "no-alpn", do: func(p *parser) error { p.c.noALPN = true; return nil }},
 		{name: "alpn", do: func(p *parser) error { p.c.noALPN = false; return nil }},
-		{name: "no-sessionid", do: nothing},
+		{name: "no-sessionid", do: doNothing},
 		{letter: 'm', name: "max-time", set: func(p *parser, v string) error { return seconds(&p.c.maxTime, v) }},
 		{name: "connect-timeout", set: func(p *parser, v string) error { return seconds(&p.c.connectTimeout, v) }},
 		{name: "expect100-timeout", set: func(p *parser, v string) error { return seconds(&p.c.expectTimeout, v) }},
@@ -142,12 +141,12 @@ func connectionOptions() []option {
 		{name: "retry-all-errors", flag: func(p *parser) *bool { return &p.c.retryAll }},
 		{letter: 'p', name: "proxytunnel", flag: func(p *parser) *bool { return &p.c.proxyTunnel }},
 		{name: "noproxy", set: func(*parser, string) error { return nil }},
-		{letter: '4', name: "ipv4", do: nothing},
-		{letter: '6', name: "ipv6", do: nothing},
+		{letter: '4', name: "ipv4", do: doNothing},
+		{letter: '6', name: "ipv6", do: doNothing},
 		{name: "tcp-nodelay", flag: unused},
 		{name: "tcp-fastopen", flag: unused},
 		{name: "keepalive", flag: unused},
-		{name: "no-keepalive", do: nothing},
+		{name: "no-keepalive", do: doNothing},
 		{name: "keepalive-time", set: number},
 		{name: "happy-eyeballs-timeout-ms", set: number},
 	}
@@ -156,7 +155,7 @@ func connectionOptions() []option {
 // unused is a switch that changes nothing here.
 func unused(*parser) *bool { return new(bool) }
 
-func nothing(*parser) error { return nil }
+func doNothing(*parser) error { return nil }
 
 // number checks a number that changes nothing here.
 func number(_ *parser, v string) error {

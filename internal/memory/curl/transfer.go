@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// transfer is one URL on its way.
+// transfer is the transfer of one URL.
 type transfer struct {
 	tool   *tool
 	config *config
@@ -38,7 +38,7 @@ type transfer struct {
 
 	unresolved bool // the host does not exist
 
-	wget      *download // what wget tells and asks; nil: this is curl
+	wget      *download // the state of wget's messages and requests; nil: this is curl
 	errorText string
 	code      int
 }

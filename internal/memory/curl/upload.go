@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// upload sends a request beside the reading of its answer: a server may answer before it has read all.
+// upload sends a request while its response is read: a server may respond before it has read all.
 type upload struct {
 	t       *transfer
 	ctx     context.Context //nolint:containedctx // It ends with the request.
@@ -46,7 +46,7 @@ func (u *upload) start() {
 		if u.err = err; !isFault(err) {
 			u.err = failed(codeRead, "Failed to open/read local data from file/application")
 		}
-		_ = u.c.Close() // The server does not answer what is not sent.
+		_ = u.c.Close() // The server does not respond to an unfinished request.
 		close(u.end)
 		return
 	}
@@ -65,7 +65,7 @@ func isFault(err error) bool {
 // proceed lets the body be sent.
 func (u *upload) proceed() { u.once.Do(func() { close(u.go100) }) }
 
-// refuse records that the server does not want the rest of the request.
+// refuse records that the server rejects the rest of the request.
 func (u *upload) refuse() { u.stopped.Do(func() { close(u.stop) }) }
 
 // isDone reports whether the whole request was sent. A response may arrive before that.
@@ -126,7 +126,7 @@ func (u *upload) send(body io.Reader) error {
 	return u.copy(body)
 }
 
-// await waits for leave to send, for a while.
+// await waits, for a limited time, for the permission to send.
 func (u *upload) await() bool {
 	timer := time.NewTimer(u.t.config.expectTimeout)
 	defer timer.Stop()

@@ -80,7 +80,7 @@ func (p *parser) size(to *int64, v, what string) error {
 	return nil
 }
 
-// choose notes which kind of request the options make, of which there can be one.
+// choose records which kind of request the options make. There can be only one.
 func (c *config) choose(t *tool, k requestKind) bool {
 	if c.kind != kindNone && c.kind != k {
 		t.warn("You can only select one HTTP request method! You asked for both %s and %s.", kindNames[k], kindNames[c.kind])

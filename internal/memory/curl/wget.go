@@ -120,7 +120,7 @@ func wgetOptions() []getopt.Option {
 	}
 }
 
-// wget is a command while it runs.
+// wget is one run of wget.
 type wget struct {
 	t   *tool
 	c   *config
@@ -147,7 +147,7 @@ func runWget(p *shell.Proc, way Way) int {
 	defer t.close()
 	w := &wget{t: t, c: newConfig(), log: p.Stderr, tries: 20, timeout: 15 * time.Minute, agent: "Wget/" + wgetVersion, started: time.Now()}
 	w.c.fail, w.c.location, w.c.maxRedirects, w.c.remoteTime = true, true, 20, true
-	urls, status := w.options(unbundled(p.Args))
+	urls, status := w.options(splitBundled(p.Args))
 	if status >= 0 {
 		return status
 	}
@@ -164,8 +164,8 @@ func runWget(p *shell.Proc, way Way) int {
 	return w.all(urls)
 }
 
-// unbundled writes wget's own -nv and -nc as the long options that they are.
-func unbundled(args []string) []string {
+// splitBundled writes wget's own -nv and -nc as the long options that they are.
+func splitBundled(args []string) []string {
 	out := append([]string(nil), args...)
 	for i, a := range out {
 		switch a {
@@ -328,7 +328,7 @@ func (w *wget) say(format string, args ...any) {
 	}
 }
 
-// tell is say for messages that -nv suppresses.
+// tell writes a message that -nv suppresses.
 func (w *wget) tell(format string, args ...any) {
 	if !w.brief {
 		w.say(format, args...)
@@ -364,16 +364,16 @@ func (w *wget) all(urls []string) int {
 		if w.t.p.Context().Err() != nil {
 			return w.t.p.Status(context.Cause(w.t.p.Context()))
 		}
-		// The smaller number tells of the worse.
+		// The smaller number is the more serious error.
 		if st != 0 && (w.status == 0 || st < w.status) {
 			w.status = st
 		}
 	}
 	if len(urls) > 1 && !w.spider {
 		wall, rate := time.Since(w.started), rateText(w.bytes, w.spent)
-		w.say("FINISHED --%s--\nTotal wall clock time: %s\nDownloaded: %d files, %s in %s (%s)\n", w.now(), seconds2(wall), w.files, sizeText(w.bytes), seconds2(w.spent), rate)
+		w.say("FINISHED --%s--\nTotal wall clock time: %s\nDownloaded: %d files, %s in %s (%s)\n", w.now(), formatSeconds(wall), w.files, sizeText(w.bytes), formatSeconds(w.spent), rate)
 	}
 	return w.status
 }
 
-func seconds2(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', 2, 64) + "s" }
+func formatSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', 2, 64) + "s" }

@@ -116,8 +116,8 @@ type named struct {
 	quiet bool // it is not in %{json}
 }
 
-// some returns nil for an empty text, which is null in JSON.
-func some(s string) any {
+// textOrNil returns nil for an empty text, which is null in JSON.
+func textOrNil(s string) any {
 	if s == "" {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (t *transfer) lastValue(name string) any {
 	if t.last == nil {
 		return nil
 	}
-	return some(t.last.value(name))
+	return textOrNil(t.last.value(name))
 }
 
 func (t *transfer) lastStatus() status {
@@ -151,7 +151,7 @@ func variables() []named {
 	return []named{
 		{"certs", func(*transfer) any { return "" }, false},
 		{"content_type", func(t *transfer) any { return t.lastValue("Content-Type") }, false},
-		{"errormsg", func(t *transfer) any { return some(t.errorText) }, false},
+		{"errormsg", func(t *transfer) any { return textOrNil(t.errorText) }, false},
 		{"exitcode", func(t *transfer) any { return t.code }, false},
 		{"filename_effective", func(t *transfer) any { return t.fileName() }, false},
 		{"ftp_entry_path", func(*transfer) any { return nil }, false},
@@ -167,7 +167,7 @@ func variables() []named {
 		{"num_redirects", func(t *transfer) any { return t.redirects }, false},
 		{"proxy_ssl_verify_result", func(*transfer) any { return 0 }, false},
 		{"redirect_url", func(t *transfer) any { return t.redirectURL() }, false},
-		{"referer", func(t *transfer) any { return some(t.config.referer) }, false},
+		{"referer", func(t *transfer) any { return textOrNil(t.config.referer) }, false},
 		{"remote_ip", func(t *transfer) any { return t.stats.remote }, false},
 		{"remote_port", func(t *transfer) any { return t.stats.remotePort }, false},
 		{"response_code", func(t *transfer) any { return t.lastStatus() }, false},
@@ -196,7 +196,7 @@ func (t *transfer) fileName() any {
 	if t.sink == nil {
 		return nil
 	}
-	return some(t.sink.name)
+	return textOrNil(t.sink.name)
 }
 
 func (t *transfer) httpVersion() string {

@@ -38,7 +38,7 @@ func (c *Capture) Write(b []byte) (int, error) {
 		if c.full == 0 && !c.m.Take(size-c.told) {
 			c.full = need
 		}
-		if c.full > 0 { // Who reads is dead by then: bash's parent is out of memory, not the writer.
+		if c.full > 0 { // The reader is dead by then: in bash the parent runs out of memory, not the writer.
 			return 0, syscall.EPIPE
 		}
 		c.told = size

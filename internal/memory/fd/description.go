@@ -70,7 +70,7 @@ func (d *Description) Unref() {
 	}
 	switch {
 	case d.File != nil:
-		// Writes were answered when they were made; nothing is left to fail.
+		// Each write has already returned its error.
 		_ = d.File.Close()
 	case d.capt != nil:
 		d.capt.finish()
@@ -132,7 +132,7 @@ func (d *Description) Unread(b []byte) {
 		return
 	}
 	if d.Seek {
-		// A regular file that was just read can be sought.
+		// Seeking in a regular file that was just read cannot fail.
 		_, _ = d.File.Seek(int64(-len(b)), io.SeekCurrent)
 		return
 	}

@@ -99,7 +99,7 @@ func (h *Host) write(b []byte) (int, error) {
 	if h.finished() {
 		return 0, syscall.EIO
 	}
-	if len(b) == 0 { // No reader would see it, and one that is gone must not hurt.
+	if len(b) == 0 { // The reader would not see it, and a missing reader is no error then.
 		return 0, nil
 	}
 	n, err := h.w.Write(b)

@@ -56,7 +56,7 @@ const (
 type Order uint8
 
 const (
-	// Permute takes options wherever they stand, up to "--".
+	// Permute takes options in any position, up to "--".
 	Permute Order = iota
 	// RequireOrder ends the options at the first operand, as POSIX wants and as
 	// commands do that run another command.

@@ -19,14 +19,14 @@ import (
 //
 // Order and Bare may be set before the first Next.
 type Parser struct {
-	// Order says where options may stand; the zero value is Permute.
+	// Order says where options may be; the zero value is Permute.
 	Order Order
 	// Bare leaves out --help and --version.
 	Bare bool
 
 	// ID is the option that the last Next found.
 	ID int
-	// Value is its argument; HasValue tells an empty one from none.
+	// Value is its argument; HasValue distinguishes an empty one from none.
 	Value    string
 	HasValue bool
 	// Long is its full long name if it was given by a long name, else empty.

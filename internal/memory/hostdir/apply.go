@@ -363,7 +363,7 @@ func (a *applier) perform(c vfs.Change, s step) error {
 			}
 		}
 	}
-	if err := do(m.root, a.dir, s); err != nil {
+	if err := doStep(m.root, a.dir, s); err != nil {
 		return err
 	}
 	if s.Do == stepRemove && c.Kind != vfs.Deleted {

@@ -25,10 +25,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Options say how the directory looks from inside; the zero value is useful.
+// Options say how the directory appears inside; the zero value is useful.
 type Options struct {
-	// UID and GID are whose those files are inside that belong to this process's
-	// user and group outside. Others keep their numbers.
+	// UID and GID own, inside, the files that belong to this process's user and group outside. Other owners keep their numbers.
 	UID, GID uint32
 	// Hide leaves a name out as if it were not there; it is relative to the directory. Nil hides nothing.
 	Hide func(name string) bool
@@ -174,7 +173,7 @@ func (m *Mount) diffOf(now *vfs.Snapshot) ([]vfs.Change, error) {
 	}
 	var changes []vfs.Change
 	for _, c := range vfs.Diff(m.base, now) {
-		rel, ok := below(c.Path, m.at)
+		rel, ok := relativeTo(c.Path, m.at)
 		if !ok || c.Kind == vfs.Modified && !c.Content && c.Old.Mode == c.New.Mode {
 			continue
 		}
@@ -212,8 +211,8 @@ func (m *Mount) Expect(e Expected) {
 	}
 }
 
-// below returns p relative to dir; false if it is not below it.
-func below(p, dir string) (string, bool) {
+// relativeTo returns p relative to dir; false if it is not below it.
+func relativeTo(p, dir string) (string, bool) {
 	if dir == "/" {
 		return strings.TrimPrefix(p, "/"), p != "/"
 	}

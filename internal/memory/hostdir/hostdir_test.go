@@ -342,7 +342,7 @@ func Test_Apply_Refuses_Files_That_Changed_Outside(t *testing.T) {
 	}
 }
 
-// As an Apply leaves it that is killed when all is done, but for telling the tree.
+// The state that an Apply leaves when it is killed after its last step, before the tree knows of it.
 func Test_A_Change_The_Host_Has_Already_Does_Not_Conflict(t *testing.T) {
 	dir, f, m := scene(t)
 	read(t, f, "/proj/a")

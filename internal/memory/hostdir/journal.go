@@ -82,7 +82,7 @@ func (j *journal) hold(how int) (bool, error) {
 		return false, err
 	}
 	if err := syscall.Flock(int(f.Fd()), how); err != nil {
-		return false, errors.Join(ignored(err, syscall.EWOULDBLOCK), f.Close())
+		return false, errors.Join(ignoreError(err, syscall.EWOULDBLOCK), f.Close())
 	}
 	mine, err := f.Stat()
 	var now fs.FileInfo
@@ -90,13 +90,13 @@ func (j *journal) hold(how int) (bool, error) {
 		now, err = os.Stat(f.Name())
 	}
 	if err != nil || !os.SameFile(mine, now) {
-		return false, errors.Join(ignored(err, fs.ErrNotExist), f.Close())
+		return false, errors.Join(ignoreError(err, fs.ErrNotExist), f.Close())
 	}
 	j.lock = f
 	return true, nil
 }
 
-// write notes the steps. Whoever reads sees them all or none.
+// write notes the steps. A reader sees all of them or none.
 func (j *journal) write(steps []step) error {
 	if j == nil {
 		return nil
@@ -197,7 +197,7 @@ func (j *journal) read() error {
 		return fmt.Errorf("%s: %w", j.name+noteEnd, err)
 	}
 	if !strings.HasPrefix(j.note.Temp, prefix) || strings.Contains(j.note.Temp, "/") {
-		return fmt.Errorf("%s: no journal of ours", j.name+noteEnd)
+		return fmt.Errorf("%s: not a journal of an Apply", j.name+noteEnd)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (j *journal) resume(root *os.Root) (finished []string, err error) {
 		if failed[p] {
 			continue
 		}
-		if err := redo(root, j.note.Temp, s); err != nil {
+		if err := redoStep(root, j.note.Temp, s); err != nil {
 			failed[p] = true
 		} else {
 			finished = append(finished, p)
@@ -228,7 +228,7 @@ func (j *journal) resume(root *os.Root) (finished []string, err error) {
 	return finished, errors.Join(root.RemoveAll(j.note.Temp), j.end())
 }
 
-func ignored(err, harmless error) error {
+func ignoreError(err, harmless error) error {
 	if errors.Is(err, harmless) {
 		return nil
 	}

@@ -26,7 +26,7 @@ type Side interface {
 	Open(name string) (io.ReadCloser, error) // a regular file
 }
 
-// Look looks. It is done with before the mount is closed.
+// Look returns the present view. The caller is done with it before it closes the mount.
 func (m *Mount) Look() (*Look, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

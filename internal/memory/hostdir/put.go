@@ -30,8 +30,8 @@ func hasContent(c vfs.Change) bool {
 // staged is a file or link that was made for a change.
 type staged struct{ name, sum string }
 
-// needsFile reports whether a change is a file or link that is made beside its place.
-func needsFile(c vfs.Change) bool {
+// hasStagedFile reports whether a change is a file or link that is made beside its place.
+func hasStagedFile(c vfs.Change) bool {
 	return hasContent(c) || c.Kind != vfs.Deleted && c.New.Mode.Type() == fs.ModeSymlink
 }
 
@@ -40,7 +40,7 @@ func (a *applier) begin(c vfs.Change) error {
 	if a.canOmit(c) || a.journal != nil || a.dir != "" && a.mount.journal == "" {
 		return nil
 	}
-	if a.mount.journal == "" && !needsFile(c) {
+	if a.mount.journal == "" && !hasStagedFile(c) {
 		return nil
 	}
 	dir := prefix + rand.Text()
@@ -58,7 +58,7 @@ func (a *applier) begin(c vfs.Change) error {
 
 // stage makes the file or link of a change beside its place.
 func (a *applier) stage(c vfs.Change) error {
-	if !needsFile(c) {
+	if !hasStagedFile(c) {
 		return nil
 	}
 	name := rand.Text()

@@ -14,7 +14,7 @@ import (
 
 // isApplied reports whether the host's state at the path of a change equals the change's result.
 func (a *applier) isApplied(c vfs.Change) bool {
-	if !needsFile(c) {
+	if !hasStagedFile(c) {
 		return false
 	}
 	info, err := a.lstat(c.Path)
@@ -49,7 +49,7 @@ func (a *applier) isSameContent(c vfs.Change) bool {
 // errDiffers ends a comparison.
 var errDiffers = errors.New("it differs")
 
-// comparison takes what is the same as what it reads.
+// comparison is a writer that fails when the data differs from what it reads.
 type comparison struct {
 	with io.Reader
 	buf  [32 << 10]byte

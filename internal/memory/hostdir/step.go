@@ -112,8 +112,8 @@ func (a *applier) found(p string) *state {
 	return &s
 }
 
-// do does a step.
-func do(root *os.Root, dir string, s step) error {
+// doStep does a step.
+func doStep(root *os.Root, dir string, s step) error {
 	p, perm := string(s.Path), fs.FileMode(s.Mode).Perm()
 	switch s.Do {
 	case stepPut:
@@ -152,8 +152,8 @@ func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 	return root.Lstat(p)
 }
 
-// redo does a step that an Apply was killed before, in or after.
-func redo(root *os.Root, dir string, s step) error {
+// redoStep does a step that an Apply was killed before, in or after.
+func redoStep(root *os.Root, dir string, s step) error {
 	p := string(s.Path)
 	info, err := lstat(root, p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +170,7 @@ func redo(root *os.Root, dir string, s step) error {
 		if _, err := root.Lstat(path.Join(dir, s.File)); errors.Is(err, fs.ErrNotExist) {
 			done = true
 		} else if sum, err := sumOf(root, path.Join(dir, s.File)); err != nil || sum != s.Sum {
-			return errors.Join(errors.New("what was to be put there is not what it was"), err)
+			return errors.Join(errors.New("the prepared file has changed"), err)
 		}
 	case stepMkdir, stepMode:
 		done = s.Do == stepMkdir && is != nil && info.IsDir()
@@ -187,7 +187,7 @@ func redo(root *os.Root, dir string, s step) error {
 	if (is == nil) != (s.Was == nil) || is != nil && *is != *s.Was {
 		return errChanged
 	}
-	return do(root, dir, s)
+	return doStep(root, dir, s)
 }
 
 var errChanged = errors.New("it was changed outside")

@@ -420,7 +420,7 @@ func (p *Pattern) suffix(m *matcher, s string, longest bool) int {
 type Replacement struct {
 	Anchor byte     // '#', '%': only a match at the beginning or end; 0: anywhere
 	All    bool     // each match, not only the first
-	Pieces []string // not empty; between two pieces stands what matched
+	Pieces []string // not empty; the matched text goes between two pieces
 }
 
 // Replace returns s with its matches replaced. When the meter ends the match the text means nothing.
@@ -476,7 +476,7 @@ func (p *Pattern) replace(m *matcher, s string, r Replacement) string {
 		return s[:n] + b.String()
 	}
 	if s == "" {
-		if strings.HasPrefix(p.source, "*") && p.match(m, "") { // bash looks at no other pattern
+		if strings.HasPrefix(p.source, "*") && p.match(m, "") { // bash tries no other pattern
 			put("")
 		}
 		return b.String()

@@ -30,7 +30,7 @@ type Host interface {
 	Locale() char.Locale
 	// Time formats a time for %(format)T: -1 is now, -2 the start of the shell, others are seconds since 1970.
 	Time(format string, seconds int64) string
-	// Assign sets a variable for %n; a name that is none is ignored.
+	// Assign sets a variable for %n; an invalid name is ignored.
 	Assign(name, value string)
 }
 

@@ -95,10 +95,10 @@ type goal uint8
 const (
 	goalFirst   goal = iota // the first match, in best
 	goalLongest             // the longest, in best; the run ends in failure unless it takes all
-	goalInner               // the first of what stands in look-around; its end is left in slot 1
+	goalInner               // the first match inside a look-around; its end is left in slot 1
 )
 
-// matched notes a match that ends at i, and tells whether to stop.
+// matched records a match that ends at i, and reports whether to stop.
 func (k *backtracker) matched(i int, g goal) bool {
 	if g == goalInner {
 		k.slots[1] = i
@@ -274,7 +274,7 @@ func (k *backtracker) look(in *inst, i int) bool {
 	floor := len(k.stack)
 	_, ok := k.atomic(in.y, at)
 	if in.flag || !ok {
-		// What a failed or a negative look has set does not last.
+		// Undo what a failed or a negative look-around has set.
 		k.undo(floor)
 	}
 	return ok != in.flag && k.m.err == nil
@@ -318,7 +318,7 @@ func (k *backtracker) reference(in *inst, i int) (to int, ok bool) {
 		}
 		r, n := utf8.DecodeRune(was)
 		s, width := utf8.DecodeRune(k.b[i:])
-		if !sameFold(r, s) {
+		if !isSameFold(r, s) {
 			return 0, false
 		}
 		was, i = was[n:], i+width
@@ -326,7 +326,7 @@ func (k *backtracker) reference(in *inst, i int) (to int, ok bool) {
 	return i, true
 }
 
-func sameFold(r, s rune) bool {
+func isSameFold(r, s rune) bool {
 	for f := unicode.SimpleFold(r); ; f = unicode.SimpleFold(f) {
 		if f == s {
 			return true

@@ -32,7 +32,7 @@ func (p *parser) bracket() (*node, error) {
 			return nil, err
 		}
 	}
-	if body := p.src[start:p.pos]; p.flags&Grep != 0 && looksNamed(body) {
+	if body := p.src[start:p.pos]; p.flags&Grep != 0 && isMissingBrackets(body) {
 		return nil, p.fail("character class syntax is [[:space:]], not [:space:]")
 	}
 	p.pos++
@@ -40,8 +40,8 @@ func (p *parser) bracket() (*node, error) {
 	return p.class(s, negated), nil
 }
 
-// looksNamed reports whether the outer brackets of a class are missing.
-func looksNamed(body string) bool {
+// isMissingBrackets reports whether the outer brackets of a class are missing.
+func isMissingBrackets(body string) bool {
 	return len(body) > 2 && body[0] == ':' && body[len(body)-1] == ':' && !strings.ContainsAny(body, "-[")
 }
 
@@ -77,7 +77,7 @@ func (p *parser) bracketPart(s *set, first bool) error {
 	return nil
 }
 
-// rangeFollows reports whether a - stands here that is not the last character.
+// rangeFollows reports whether the next character is a - that is not the last character.
 func (p *parser) rangeFollows() bool {
 	return p.pos < len(p.src) && p.src[p.pos] == '-' && (p.pos+1 >= len(p.src) || p.src[p.pos+1] != ']')
 }

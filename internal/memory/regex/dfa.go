@@ -23,11 +23,11 @@ type automaton struct {
 	cost   int                      // work done since the last look
 	starts [1 + contextBefore]int32 // by context; 0 when not known
 
-	// Skipping is given up when the text is such that it does not pay.
+	// Skipping ends when it saves no time on the text.
 	skips, skipped int
 	plain          bool
 
-	list  []int32 // class instructions reached by the group in hand
+	list  []int32 // class instructions reached by the current group
 	stack []int32
 	next  []int32 // the next state's places
 	seen  marks   // instructions visited in this step
@@ -54,7 +54,7 @@ type state struct {
 
 const groupEnd = -1
 
-// dead is the state that nothing leads out of.
+// dead is the state that no character leaves.
 const dead = 0
 
 // A move is a state times stride, or below 0 something to look at: unknown, or
@@ -304,7 +304,7 @@ func (a *automaton) closure(pc int32, c context) (match bool) {
 	return match
 }
 
-// take moves the group in hand over a character of that kind into the next state.
+// take moves the current group over a character of that kind into the next state.
 func (a *automaton) take(kind int, divide bool) {
 	first := len(a.next)
 	for _, pc := range a.list {

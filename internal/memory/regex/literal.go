@@ -86,7 +86,7 @@ func textOfConcat(n *node, flags Flags) text {
 }
 
 // bytesOf returns the only character of a set; nil when there are more, or when it
-// is a byte that may also stand inside a character.
+// is a byte that may also be inside a character.
 func bytesOf(s *set, flags Flags) []byte {
 	r, ok := s.single()
 	switch {

@@ -24,8 +24,8 @@ type Matcher struct {
 	walker    walker
 	back      *backtracker
 
-	// How often the text that has to be in a match led to a line without one, and
-	// over how many bytes; when it is everywhere, looking for it does not pay.
+	// How often the required text was in a line without a match, and over how many bytes: when the text is everywhere, searching
+	// for it saves no time.
 	vain, looked int
 }
 

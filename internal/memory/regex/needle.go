@@ -8,7 +8,7 @@ import (
 // needle is a text to look for by its rarest byte.
 type needle struct {
 	text []byte
-	rare int // where that stands in text
+	rare int // position of the rarest byte in text
 }
 
 // common has the bytes of ordinary text, the most frequent first.

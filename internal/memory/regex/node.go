@@ -64,8 +64,8 @@ const (
 	contextBefore = afterText | afterLine | afterWord
 )
 
-// holds reports whether the assertion is true in a context. Those that a context cannot tell
-// (searchStart, lastLineEnd) are true here.
+// holds reports whether the assertion is true in a context. Those that do not depend on a context (searchStart, lastLineEnd) are
+// true here.
 func (a assertion) holds(c context) bool {
 	switch a {
 	case lineStart:

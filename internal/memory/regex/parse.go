@@ -71,7 +71,7 @@ func parseAll(patterns []string, flags Flags) (*tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &tree{root: whole(root, flags)}, nil
+		return &tree{root: addAssertions(root, flags)}, nil
 	}
 	all, total := &tree{root: &node{kind: kindFail}}, &size{}
 	for i, pattern := range patterns {
@@ -88,7 +88,7 @@ func parseAll(patterns []string, flags Flags) (*tree, error) {
 			all.root = alternative(all.root, one.root, flags)
 		}
 	}
-	all.root = whole(all.root, flags)
+	all.root = addAssertions(all.root, flags)
 	return all, nil
 }
 
@@ -113,8 +113,8 @@ func parseOne(pattern string, flags Flags, groups int, total *size) (*tree, erro
 	return &tree{root: root, groups: p.groups, backs: p.backs, warnings: p.warnings}, nil
 }
 
-// whole adds the assertions of WholeLine and WholeWord.
-func whole(root *node, flags Flags) *node {
+// addAssertions adds the assertions of WholeLine and WholeWord.
+func addAssertions(root *node, flags Flags) *node {
 	before, behind := lineStart, lineEnd
 	switch {
 	case flags&WholeLine != 0:

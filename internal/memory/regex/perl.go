@@ -253,7 +253,7 @@ func (p *perlParser) ignored() bool {
 	return true
 }
 
-// item reads one thing that a quantifier may follow, or that none may.
+// item reads one element, which a quantifier may or may not follow.
 func (p *perlParser) item() (n *node, repeatable bool, err error) {
 	if p.quote {
 		return p.one(p.char()), true, nil
@@ -299,7 +299,7 @@ func (p *perlParser) assertLine(line, text assertion) *node {
 	return &node{kind: kindAssert, n: int(a)}
 }
 
-// placeEnd is \Z, which only backtracking can tell where lines have their ends with them.
+// placeEnd is \Z. Only backtracking can match it when lines include their ends.
 func (p *perlParser) placeEnd() *node {
 	if p.flags&NoNewline != 0 {
 		return &node{kind: kindAssert, n: int(lineEnd)}
@@ -381,7 +381,7 @@ func (p *perlParser) interval() (lo, hi int, ok bool, err error) {
 	rest := p.src[p.pos+1:]
 	body, _, found := strings.Cut(rest, "}")
 	low, high, two := strings.Cut(body, ",")
-	if !found || !digits(low) || two && high != "" && !digits(high) {
+	if !found || !isDigits(low) || two && high != "" && !isDigits(high) {
 		return 0, 0, false, nil
 	}
 	lo, hi = decimal(low), -1
@@ -401,7 +401,7 @@ func (p *perlParser) interval() (lo, hi int, ok bool, err error) {
 	return lo, hi, true, nil
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 

@@ -202,7 +202,7 @@ func (e *emitter) class(s *set) int32 {
 	key.WriteString(string(s.ranges))
 	for _, r := range s.ranges {
 		if r > 0x10FFFF || r >= 0xD800 && r < 0xE000 {
-			// These are not told apart in a string.
+			// A string does not distinguish these.
 			key.WriteString(string([]byte{byte(r), byte(r >> 8), byte(r >> 16), 0xFF}))
 		}
 	}

@@ -34,7 +34,7 @@ const (
 	NulLines
 	// Bytes is the C locale.
 	Bytes
-	// WholeWord matches only where no word character stands before or behind.
+	// WholeWord matches only where there is no word character before or behind the match.
 	WholeWord
 	// WholeLine matches only from ^ to $.
 	WholeLine
@@ -52,7 +52,7 @@ type Regexp struct {
 	lit   []byte // the whole expression when it is nothing but this text
 	isLit bool
 	must  []byte // a text that is in every match; may be empty
-	head  bool   // must stands at the beginning of every match
+	head  bool   // every match begins with must
 	find  needle // for lit or must
 
 	warnings []string
@@ -94,9 +94,8 @@ func (r *Regexp) Match(b []byte) bool { return r.Find(b, 0, nil) }
 // MatchString is Match of a string.
 func (r *Regexp) MatchString(s string) bool { return r.Find([]byte(s), 0, nil) }
 
-// Find looks for the leftmost match that begins at from or behind it; what stands before
-// from is seen by ^ and \b. On success it sets caps, as far as it is long, to the beginnings and
-// ends of the match and of its groups, -1 for groups that took no part.
+// Find looks for the leftmost match that begins at from or behind it; ^ and \b take the text before from into account. On success
+// it sets caps, as far as it is long, to the beginnings and ends of the match and of its groups, -1 for groups that took no part.
 func (r *Regexp) Find(b []byte, from int, caps []int) bool {
 	m := r.spare.Swap(nil)
 	if m == nil {

@@ -206,7 +206,7 @@ func Test_A_Spent_Budget_Ends_A_Search(t *testing.T) {
 
 func Test_Many_States_Do_Not_Pile_Up(t *testing.T) {
 	t.Parallel()
-	// Each text of 16 letters is a state of its own: more than are kept.
+	// Each text of 16 letters needs its own state: more than the automaton keeps.
 	r, err := regex.Compile(`a(a|b){16}c`, regex.Extended)
 	if err != nil {
 		t.Fatal(err)

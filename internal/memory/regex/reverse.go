@@ -119,7 +119,7 @@ func (r *reverse) last(b []byte, end int) int32 {
 	return s
 }
 
-// step returns the set in front of a character of that kind, which stands at i.
+// step returns the set in front of a character of that kind, which is at i.
 func (r *reverse) step(b []byte, i int, s int32, kind int) int32 {
 	var c context
 	if r.p.asserts != 0 {
@@ -144,7 +144,7 @@ func (r *reverse) step(b []byte, i int, s int32, kind int) int32 {
 }
 
 // contextBefore returns the context that the program's assertions see in front of i, where a
-// character of that kind stands.
+// character of that kind is.
 func (r *reverse) contextBefore(b []byte, i, kind int) context {
 	c := r.p.beforeKind(kind)
 	switch {

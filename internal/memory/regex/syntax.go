@@ -126,7 +126,7 @@ func (l *lexeme) when(special bool, t token) {
 	}
 }
 
-// dollarEnds reports whether the $ at pos stands at the end of something.
+// dollarEnds reports whether the $ at pos is at the end of something.
 func (p *parser) dollarEnds(syn syntax) bool {
 	if p.pos+1 == len(p.src) {
 		return true

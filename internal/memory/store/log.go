@@ -100,7 +100,7 @@ func readRecord(r io.Reader) (byte, vfs.Hash, []byte, error) {
 	if kind != kindObject && kind != kindCommit {
 		return 0, vfs.Hash{}, nil, errTorn
 	}
-	// A length is believed only as far as bytes come.
+	// Memory is allocated only for bytes that were read, whatever the length says.
 	var payload bytes.Buffer
 	if _, err := io.CopyN(&payload, r, int64(size)); err != nil {
 		return 0, vfs.Hash{}, nil, tornOr(err)

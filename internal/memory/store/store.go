@@ -202,7 +202,7 @@ const (
 )
 
 // commitMagic begins the payload of a commit; the hash of the tree and the record's
-// own offset follow. So a commit is known wherever it stands.
+// own offset follow. So a commit is recognized at any position.
 const commitMagic = "agent-sandbox tree commit\x00\xf0\x9f\x8c\xb3\r\n"
 
 const commitSize = len(commitMagic) + len(vfs.Hash{}) + 8

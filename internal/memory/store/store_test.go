@@ -236,7 +236,7 @@ func Test_A_Killed_Writer_Leaves_The_Last_Commit(t *testing.T) {
 			continue
 		}
 		must(t, err)
-		// One commit may be on the disk of which there was no time to tell.
+		// The last commit may be on the disk although the process was killed before it could report it.
 		if n := generation(t, tree); n != said && n != said+1 {
 			t.Fatalf("round %d: %d was committed, there is %d", round, said, n)
 		} else {

@@ -53,6 +53,6 @@ func (p *Parser) alias(w *Word) bool {
 	if p.tries != nil {
 		p.tries.clear()
 	}
-	p.pos, p.line = p.cur.pos, p.cur.line-strings.Count(text, "\n") // Its lines are none of the script's.
+	p.pos, p.line = p.cur.pos, p.cur.line-strings.Count(text, "\n") // Its lines do not count as lines of the script.
 	return true
 }

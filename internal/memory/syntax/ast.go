@@ -227,7 +227,7 @@ type (
 		Arg2     *Word  // replacement; length of a slice; nil: not given
 		Bad      bool   // no such syntax: an error when it is expanded
 		Text     string // as written
-		Quoted   bool   // it stands in double quotes
+		Quoted   bool   // it is in double quotes
 	}
 	// CmdSub is $(...) or `...`.
 	CmdSub struct {
@@ -238,7 +238,7 @@ type (
 	}
 	// ArithSub is $((...)).
 	ArithSub struct{ X *Arith }
-	// Pattern is an extended pattern such as @(a|b): the text of Lit parts counts as it stands.
+	// Pattern is an extended pattern such as @(a|b): the text of Lit parts is taken literally.
 	Pattern struct{ Parts []Part }
 	// ProcSub is <(...) or >(...).
 	ProcSub struct {

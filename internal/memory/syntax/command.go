@@ -157,7 +157,7 @@ func (p *Parser) simple(c *Command) {
 	}
 }
 
-// isReservedHere reports whether a reserved word stands where a command should begin.
+// isReservedHere reports whether there is a reserved word where a command should begin.
 func (p *Parser) isReservedHere(t *token, s *Simple, c *Command) bool {
 	if len(s.Assigns) > 0 || len(c.Redirs) > 0 {
 		return false

@@ -43,7 +43,7 @@ func (p *Parser) fail(line int, format string, args ...any) {
 	panic(&Error{Line: line, Msg: fmt.Sprintf(format, args...), Status: statusBad})
 }
 
-// unexpected ends the parse at a token that cannot stand where it does.
+// unexpected ends the parse at a token that is not allowed there.
 func (p *Parser) unexpected(t *token) {
 	if t.kind == tokEOF && p.subst > 0 {
 		p.unclosed(p.line, ")")

@@ -106,7 +106,7 @@ func (p *Parser) rawLine(join bool) (line string, whole bool) {
 		line += p.src[p.pos : p.pos+i]
 		p.pos += i + 1
 		p.line++
-		if join && oddBackslashes(line) && (p.pos < len(p.src) || p.fill()) {
+		if join && hasOddBackslashes(line) && (p.pos < len(p.src) || p.fill()) {
 			line = line[:len(line)-1]
 			continue
 		}
@@ -114,7 +114,7 @@ func (p *Parser) rawLine(join bool) (line string, whole bool) {
 	}
 }
 
-func oddBackslashes(s string) bool {
+func hasOddBackslashes(s string) bool {
 	n := 0
 	for n < len(s) && s[len(s)-1-n] == '\\' {
 		n++

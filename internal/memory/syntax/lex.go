@@ -217,7 +217,7 @@ func (p *Parser) lexOne(ctx context) bool {
 	return p.lexWord(ctx)
 }
 
-// operator reads the longest operator; line continuations may stand inside.
+// operator reads the longest operator; it may contain line continuations.
 func (p *Parser) operator() string {
 	rest := p.src[p.pos:]
 	if strings.Contains(rest[:min(len(rest), 8)], "\\\n") {

@@ -11,7 +11,7 @@ type Options struct {
 	NoComments bool
 }
 
-// maxDepth bounds how deep constructs stand inside each other, against stacks that
+// maxDepth bounds how deep constructs are nested, against stacks that
 // grow with the input.
 const maxDepth = 500
 
@@ -36,14 +36,14 @@ type Parser struct {
 	aliasCount int
 	aliased    bool
 	blankLeft  int  // an alias that ended in a blank: where its text ends, from the end; -1: none
-	again      bool // the next word stands where an alias was looked for
+	again      bool // the next word begins the text of an argument's alias, and may be an alias too
 	depth      int
 	deepest    int  // the largest depth since the parser began, or since measure did
 	subst      int  // substitutions around what is read
 	elements   bool // the elements of an array are read
 	lastLine   bool // the newline that the end of the input stands for has been read
 	steps      int  // nodes of the tree, about
-	trying     int  // expressions around what is read that may be none
+	trying     int  // constructs around the read text that may not be arithmetic after all
 	tries      *tries
 	marks      map[int]mark
 	extGlob    int // inside [[ ]] patterns, where extglob is always on
@@ -163,7 +163,7 @@ func (p *Parser) enter() {
 	p.deepest = max(p.deepest, p.depth)
 }
 
-// Levels returns how deep the constructs stand inside each other that the parser has read since the last call.
+// Levels returns the deepest nesting of the constructs that the parser has read since the last call.
 func (p *Parser) Levels() int {
 	n := p.deepest
 	p.deepest = 0

@@ -189,7 +189,7 @@ func (p *printer) simple(s *Simple, redirs []*Redir) {
 	for _, w := range s.Words {
 		parts = append(parts, w.shown())
 	}
-	if len(redirs) > 0 && len(s.Assigns) == 0 && len(s.Words) > 0 && begins(s.Words[0].Text) {
+	if len(redirs) > 0 && len(s.Assigns) == 0 && len(s.Words) > 0 && isReservedWord(s.Words[0].Text) {
 		p.redirs(redirs)
 		p.put(" ")
 		redirs = nil
@@ -203,9 +203,8 @@ func (p *printer) simple(s *Simple, redirs []*Redir) {
 	}
 }
 
-// begins reports whether a word is only that of a command because it does not stand at its beginning: behind a
-// redirection. bash prints it there all the same.
-func begins(word string) bool {
+// isReservedWord reports whether a word is reserved. Behind a redirection such a word can be the name of a command.
+func isReservedWord(word string) bool {
 	switch word {
 	case "!", "{", "}", "[[", "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until",
 		"do", "done", "in", "function", "time", "coproc":

@@ -173,7 +173,7 @@ func (t *tree) redir(r *syntax.Redir) {
 	t.say(")")
 }
 
-// endless reports whether no line can end the here-document: its delimiter is none, or its last line goes on.
+// endless reports whether no line can end the here-document: its delimiter cannot be a line, or its last line continues.
 func endless(r *syntax.Redir) bool {
 	last := strings.TrimSuffix(r.Body, "\n")
 	slashes := len(last) - len(strings.TrimRight(last, `\`))
@@ -259,7 +259,7 @@ func (t *tree) parts(list []syntax.Part) {
 	quoted := ""
 	for i, p := range list {
 		if q, ok := p.(*syntax.Quoted); ok && i+1 < len(list) {
-			if _, ok := list[i+1].(*syntax.Quoted); ok { // A quote in quotes is written as several of them.
+			if _, ok := list[i+1].(*syntax.Quoted); ok { // A quote inside quotes is written as several quotes.
 				quoted += q.S
 				continue
 			}

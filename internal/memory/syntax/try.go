@@ -14,7 +14,7 @@ func (p *Parser) arithSub(line int) Part {
 	sub := &CmdSub{Text: p.src[start.pos : end-1], Line: line}
 	p.pos, p.line = start.pos, start.line
 	if p.opt.Alias == nil { // An alias would change the source under the positions stored here.
-		if l := try(p, p.inner); l != nil && p.pos == end {
+		if l := tryRead(p, p.inner); l != nil && p.pos == end {
 			sub.List = l
 		}
 	}
@@ -123,15 +123,15 @@ func (p *Parser) tryArith(line int) *Arith {
 	if p.tries.none[at] {
 		return nil
 	}
-	x := try(p, func() *Arith { return p.arith("))", line) })
+	x := tryRead(p, func() *Arith { return p.arith("))", line) })
 	if x == nil {
 		p.tries.none[at] = true
 	}
 	return x
 }
 
-// try reads something; nil, with the parser as it was but for its place, when that fails.
-func try[T any](p *Parser, read func() *T) (x *T) {
+// tryRead reads something; nil, with the parser as it was but for its place, when that fails.
+func tryRead[T any](p *Parser, read func() *T) (x *T) {
 	saved := *p
 	p.trying++
 	defer func() {

@@ -80,7 +80,7 @@ type Header struct {
 
 // Faults of an archive.
 var (
-	// ErrHeader is a block that should be a header and is none. The next Next looks for one.
+	// ErrHeader means that a block is not a header where one was expected. The next Next looks for one.
 	ErrHeader = errors.New("not a header")
 	// ErrTruncated is an end within a member.
 	ErrTruncated = errors.New("unexpected end of archive")

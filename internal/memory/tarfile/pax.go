@@ -158,7 +158,7 @@ func (h *Header) runList(s string) error {
 	return nil
 }
 
-// sparseMap reads the list of parts that stands before the data, in whole blocks.
+// sparseMap reads the list of parts before the data, in whole blocks.
 func (r *Reader) sparseMap(h *Header) error {
 	h.Holes = true
 	var line []byte

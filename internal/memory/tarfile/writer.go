@@ -117,7 +117,7 @@ func (w *Writer) Header(h *Header) error {
 // putHeader writes the block, and the blocks of parts behind it.
 func (w *Writer) putHeader(h *Header, b *[BlockSize]byte) error {
 	if h.Type != Sparse {
-		return w.put(sealed(b))
+		return w.put(addChecksum(b))
 	}
 	runs := h.Runs
 	entries := func(b []byte, most int) {
@@ -132,7 +132,7 @@ func (w *Writer) putHeader(h *Header, b *[BlockSize]byte) error {
 		b[482] = 1
 	}
 	octal(b[483:495], h.Size)
-	if err := w.put(sealed(b)); err != nil {
+	if err := w.put(addChecksum(b)); err != nil {
 		return err
 	}
 	for len(runs) > 0 {
@@ -166,7 +166,7 @@ func (w *Writer) longNames(h *Header) error {
 		if err != nil {
 			return err
 		}
-		if err := w.put(append(sealed(b), padded(data)...)); err != nil {
+		if err := w.put(append(addChecksum(b), padded(data)...)); err != nil {
 			return err
 		}
 	}
@@ -203,22 +203,22 @@ func splitName(name string) (prefix, rest string, ok bool) {
 
 // extended writes the values that the header cannot hold before it.
 func (w *Writer) extended(h *Header, name, records string, data int64) error {
-	if len(h.Name) > 100 || !ascii(h.Name) {
-		if _, _, ok := splitName(h.Name); !ok || !ascii(h.Name) {
+	if len(h.Name) > 100 || !isASCII(h.Name) {
+		if _, _, ok := splitName(h.Name); !ok || !isASCII(h.Name) {
 			if !h.Holes {
 				records += record("path", h.Name)
 			}
 			h.Name = h.Name[:min(len(h.Name), 100)]
 		}
 	}
-	if len(h.Link) > 100 || !ascii(h.Link) {
+	if len(h.Link) > 100 || !isASCII(h.Link) {
 		records += record("linkpath", h.Link)
 		h.Link = h.Link[:min(len(h.Link), 100)]
 	}
-	if len(h.User) > 31 || !ascii(h.User) {
+	if len(h.User) > 31 || !isASCII(h.User) {
 		records += record("uname", h.User)
 	}
-	if len(h.Group) > 31 || !ascii(h.Group) {
+	if len(h.Group) > 31 || !isASCII(h.Group) {
 		records += record("gname", h.Group)
 	}
 	if data >= 1<<33 {
@@ -250,10 +250,10 @@ func (w *Writer) extended(h *Header, name, records string, data int64) error {
 	if err != nil {
 		return err
 	}
-	return w.put(append(sealed(b), padded([]byte(records))...))
+	return w.put(append(addChecksum(b), padded([]byte(records))...))
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return false
@@ -355,8 +355,8 @@ func octal(b []byte, n int64) {
 	b[len(b)-1] = 0
 }
 
-// sealed returns the header with its check sum.
-func sealed(b *[BlockSize]byte) []byte {
+// addChecksum returns the header with its check sum.
+func addChecksum(b *[BlockSize]byte) []byte {
 	copy(b[148:156], "        ")
 	sum := int64(0)
 	for _, c := range b {

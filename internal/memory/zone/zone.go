@@ -1,5 +1,5 @@
-// Package zone knows the world's time zones without a host: the IANA database stands
-// in the program, so that the same TZ gives the same time on every machine.
+// Package zone knows the world's time zones without a host: the IANA database is part of the program, so that the same TZ gives
+// the same time on every machine.
 package zone
 
 import (

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// acceptErrors are errors of Accept that pass. A sandbox can cause them, and must not end a listener with them.
+// acceptErrors are temporary errors of Accept. A sandbox can cause them, so they must not end a listener.
 var acceptErrors = []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM}
 
 // RetryAccept reports whether the caller should call Accept again after err. It waits for 50 ms before it returns true, and

@@ -31,10 +31,10 @@ type bed struct {
 
 	mu     sync.Mutex
 	events []Event
-	some   chan struct{} // holds a token once there was an event
+	some   chan struct{} // contains a token after the first event
 }
 
-// everywhere lets tests reach servers on loopback.
+// everywhere allows tests to reach servers on loopback.
 const everywhere = "127.0.0.1/32:1-65535"
 
 func newBed(tb testing.TB, p network, change ...func(*Options)) *bed {
@@ -78,7 +78,7 @@ func newBed(tb testing.TB, p network, change ...func(*Options)) *bed {
 	return b
 }
 
-// take returns the events so far and forgets them.
+// take returns the events so far and clears them.
 func (b *bed) take() []Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,8 +87,8 @@ func (b *bed) take() []Event {
 	return out
 }
 
-// expect waits for an event, ends the proxy, so that all has been reported, and wants no
-// other one.
+// expect waits for an event, and ends the proxy so that it reports all events. It fails
+// the test if there is another event.
 func (b *bed) expect(t *testing.T, kind Kind) Event {
 	t.Helper()
 	select {
@@ -117,7 +117,7 @@ func (b *bed) dial(tb testing.TB) net.Conn {
 	return c
 }
 
-// reply is a response that was read to its end, but for what comes through a tunnel.
+// reply is a complete response, without the data that comes through a tunnel.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -187,7 +187,7 @@ func fetch(tb testing.TB, c *http.Client, method, url string, header ...string) 
 	return reply{StatusCode: res.StatusCode, Header: res.Header, Proto: res.Proto, Close: res.Close}, string(text)
 }
 
-// web is a server that remembers what it was asked.
+// web is a server that records its requests.
 type web struct {
 	*httptest.Server
 
@@ -200,7 +200,7 @@ type web struct {
 	body string
 }
 
-// startWeb uses TLS when there is a name to have a certificate for.
+// startWeb starts a server. It uses TLS if a name for the certificate is given.
 func startWeb(tb testing.TB, name string) *web {
 	tb.Helper()
 	w := &web{}
@@ -330,7 +330,7 @@ func compile(tb testing.TB, p hosts.Policy) *hosts.Rules {
 	return r
 }
 
-// network is what a bed's proxy permits, and what it connects and inspects with.
+// network configures a bed's proxy: its rules, and the means to connect and to inspect.
 type network struct {
 	Allow, Inspect []string
 	CA             *CA

@@ -9,7 +9,7 @@ import (
 
 const transfer = 1 << 30
 
-// source sends transfer bytes to each connection that says a byte.
+// source sends transfer bytes to each connection from which it receives a byte.
 func source(c net.Conn) {
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		return
@@ -59,7 +59,8 @@ func BenchmarkConnectThroughput(b *testing.B) {
 	})
 }
 
-// BenchmarkConnect is the cost of one tunnel, from the connection to the first byte back.
+// BenchmarkConnect measures one tunnel, from the connection to the first byte of the
+// answer.
 func BenchmarkConnect(b *testing.B) {
 	port := startTCP(b, echo)
 	bed := newBed(b, network{Allow: []string{"127.0.0.1:" + port}})

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// body is a request's body on its way from the client to the transport. The transport
-// may still read it while the response is written, hence the atomics.
+// body is a request's body that the transport reads from the client. The transport may
+// still read it while the response is written, so its fields are atomic.
 type body struct {
 	client *client
 	r      io.Reader
 	limit  *io.LimitedReader // nil: chunked
-	scan   *scanner          // nil: nothing to look for
+	scan   *scanner          // nil: there are no placeholders to search for
 
-	done    atomic.Bool // all of it was read, and the next request may be
+	done    atomic.Bool // the whole body was read, so that the next request can be read
 	refused atomic.Pointer[denial]
 }
 
@@ -57,7 +57,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if errors.Is(err, io.EOF) {
-		// Trailers are dropped: they would be header fields that were not checked.
+		// Drop trailers: they are header fields that were not checked.
 		l := &lines{br: b.client.br, left: maxHeader}
 		if _, terr := l.fields(); terr != nil {
 			return n, terr
@@ -67,5 +67,5 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is called by the transport; the client's connection is not its to close.
+// The transport calls Close, which must not close the client's connection.
 func (b *body) Close() error { return nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// answerer answers a client's request for a tunnel; one call of one method.
+// answerer answers a client's request for a tunnel, with one call of one method.
 type answerer interface {
 	accept() bool
 	refuse(d *denial)
@@ -22,16 +22,16 @@ type answerer interface {
 // serveConnect answers CONNECT, RFC 9110 §9.3.6.
 func (c *client) serveConnect(ctx context.Context, h *head, within *origin) {
 	if within != nil {
-		c.refuse(h, malformed(0, "CONNECT inside a tunnel"))
+		c.refuse(h, newMalformed(0, "CONNECT inside a tunnel"))
 		return
 	}
 	host, port, err := hosts.ParseHostPort(h.target, 0)
 	if err != nil {
-		c.refuse(h, malformed(0, "%v", err))
+		c.refuse(h, newMalformed(0, "%v", err))
 		return
 	}
 	if h.length != 0 {
-		c.refuse(h, malformed(0, "CONNECT with a body"))
+		c.refuse(h, newMalformed(0, "CONNECT with a body"))
 		return
 	}
 	if err := h.sameHost(origin{host: host, port: port}); err != nil {
@@ -50,7 +50,8 @@ func (a connectAnswer) accept() bool     { return a.c.write("HTTP/1.1 200 Connec
 func (a connectAnswer) refuse(d *denial) { a.c.refuse(a.h, d) }
 func (a connectAnswer) fail(err error)   { a.c.refuseError(a.h, err) }
 
-// tunnel connects the client with host and port and enforces the rules on the protocol.
+// tunnel connects the client with host and port and enforces the rules for the protocol in the
+// tunnel.
 func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a answerer) {
 	p := c.proxy
 	if v := p.rules.Check(host, port); !v.Allowed {
@@ -60,8 +61,8 @@ func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a ans
 	may := p.rules.TunnelProtocols(host, port)
 	may.HTTP = may.HTTP || (p.secrets.isBound(origin{host, port, false}) && !may.Raw)
 	inspect := p.isInspected(host, port)
-	// Where plain HTTP or inspected TLS is spoken, refusals are sent inside, and the
-	// server is called once the request is known.
+	// For plain HTTP and inspected TLS, accept the tunnel first: refusals are sent in it, and the
+	// proxy dials the server when it has the request.
 	if !may.Raw && (inspect || may.HTTP) {
 		if a.accept() {
 			c.listenFirst(ctx, host, port, may, inspect, nil)
@@ -98,8 +99,8 @@ func (c *client) refuseDial(a answerer, o origin, err error) {
 	a.fail(err)
 }
 
-// listenFirst waits for the client's first bytes and decides by them. server is nil
-// when it has not been dialed yet.
+// listenFirst waits for the client's first bytes and chooses the protocol by them. server is nil if
+// it has not been dialed yet.
 func (c *client) listenFirst(ctx context.Context, host hosts.Host, port uint16, may hosts.Protocols, inspect bool, server net.Conn) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
 	first, err := c.br.Peek(1)
@@ -144,7 +145,7 @@ func (c *client) listenFirst(ctx context.Context, host hosts.Host, port uint16, 
 	}
 }
 
-// isToken reports whether a request line may begin so.
+// isToken reports whether a request line may begin with b.
 func isToken(b byte) bool { return 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z' }
 
 // hello reads a ClientHello that is for host; the error is a *denial or one of reading.
@@ -189,8 +190,8 @@ func (c *client) refuseHello(err error) {
 	}
 }
 
-// pass relays without inspection. It first sends the bytes that were read ahead, and then copies the
-// bare connections, so that the kernel can do it.
+// pass relays without inspection. It first sends the bytes that were read ahead, and then copies
+// between the plain connections, so that the kernel can do it.
 func (c *client) pass(server net.Conn) {
 	if c.flush(server) {
 		relay(c.conn, server, c.proxy.options.IdleTimeout)
@@ -207,8 +208,8 @@ func (c *client) flush(server net.Conn) bool {
 	return err == nil
 }
 
-// passChecked is for ports where the server may speak first: it relays at once, but
-// holds the client's first bytes until it has seen whether they are TLS for this host.
+// passChecked relays on ports where the server may send first: it relays at once, but holds the
+// client's first bytes until it has checked whether they are TLS for this host.
 func (c *client) passChecked(host hosts.Host, port uint16, may hosts.Protocols, server net.Conn) {
 	idle := c.proxy.options.IdleTimeout
 	var last atomic.Int64

@@ -126,7 +126,7 @@ func Test_The_First_Bytes_Of_A_Tunnel_Are_Checked(t *testing.T) {
 	for _, row := range []struct {
 		name, rule, host string // the rule's HOST is host:port
 		send             []byte
-		kind             Kind // empty: what was sent comes back
+		kind             Kind // empty: the sent bytes come back
 	}{
 		{"the right name", "https://HOST", "ok.example", good, ""},
 		{"the right name in two records", "https://HOST", "ok.example", fragment(good, 300), ""},
@@ -212,7 +212,7 @@ func Test_A_Server_May_Speak_First(t *testing.T) {
 func Test_Each_Direction_Ends_By_Itself(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, func(c net.Conn) {
-		all, _ := io.ReadAll(c) // sees the end although the client still reads
+		all, _ := io.ReadAll(c) // the server gets the end although the client still reads
 		fmt.Fprintf(c, "%d bytes", len(all))
 	})
 	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, everywhere}})
@@ -368,7 +368,7 @@ func Test_Connections_Wait_For_Their_Turn(t *testing.T) {
 	}
 }
 
-func Test_The_End_Of_Serve_Is_The_End_Of_Everything(t *testing.T) {
+func Test_The_End_Of_Serve_Closes_All_Connections(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
 	port := startTCP(t, func(c net.Conn) { echo(c); close(ended) })

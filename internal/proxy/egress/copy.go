@@ -12,9 +12,9 @@ import (
 
 type closeWriter interface{ CloseWrite() error }
 
-// relay copies in both directions until both have ended, one connection breaks, or no byte
-// moves for idle. It passes on the end of each direction separately, because programs use half-closed
-// connections (ssh, git). It closes neither connection.
+// relay copies in both directions until both have ended, one connection breaks, or no byte was copied
+// for the time idle. It ends each direction separately, because programs use half-closed connections
+// (ssh, git). It does not close the connections.
 func relay(a, b net.Conn, idle time.Duration) {
 	var last atomic.Int64
 	last.Store(time.Now().UnixNano())
@@ -24,14 +24,14 @@ func relay(a, b net.Conn, idle time.Duration) {
 	both.Wait()
 }
 
-// oneWay copies src to dst. When it ends other than by the end of src, it breaks both
-// connections, so that the other direction ends too.
+// oneWay copies src to dst. If it ends otherwise than by the end of src, it breaks both connections,
+// so that the other direction ends too.
 func oneWay(dst, src net.Conn, idle time.Duration, last *atomic.Int64) {
 	if err := copyIdle(dst, src, idle, last); err != nil {
 		past := time.Unix(1, 0)
 		_ = dst.SetDeadline(past)
 		_ = src.SetDeadline(past)
-		// A past deadline alone is undone when the other direction sets its next one.
+		// A past deadline alone is not enough: the other direction replaces it by its next deadline.
 		_ = dst.Close()
 		_ = src.Close()
 		return
@@ -55,13 +55,13 @@ func copyIdle(dst, src net.Conn, idle time.Duration, last *atomic.Int64) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
-			continue // the other direction moves
+			continue // the other direction is active
 		case err != nil:
 			return err
 		}
 		now := time.Now()
 		last.Store(now.UnixNano())
-		// What is there to read is read at once; its deadline must not pass on the way.
+		// Read available bytes at once: the deadline must not pass before the write.
 		if err := src.SetReadDeadline(now.Add(2 * idle)); err != nil {
 			return err
 		}
@@ -75,15 +75,15 @@ func copyIdle(dst, src net.Conn, idle time.Duration, last *atomic.Int64) error {
 	}
 }
 
-// mover copies the bytes of one connection to another, piece by piece.
+// mover copies the bytes of one connection to another in pieces.
 type mover interface {
 	// wait returns nil when a piece has arrived, io.EOF at the end.
 	wait() error
-	// move sends that piece. An error is final: some of it may be lost.
+	// move sends that piece. An error is final: a part of the piece may be lost.
 	move() error
 }
 
-// copyBuffer is the most that a buffered piece has.
+// copyBuffer is the maximum size of a buffered piece.
 const copyBuffer = 32 << 10
 
 // buffers are shared, because most connections wait most of the time.
@@ -100,7 +100,7 @@ func (m *bufferedMover) wait() error {
 	n, err := m.src.Read(m.buf[:])
 	m.piece = m.buf[:n]
 	if n > 0 {
-		return nil // an error is met again
+		return nil // the next call returns the error again
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (m *bufferedMover) move() error {
 	return err
 }
 
-// prefixConn is a connection from which a prefix has been read already.
+// prefixConn is a connection from which a prefix was already read.
 type prefixConn struct {
 	net.Conn
 
@@ -127,7 +127,7 @@ func (c *prefixConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite passes the end of the stream on.
+// CloseWrite closes the writing side of the connection.
 func (c *prefixConn) CloseWrite() error {
 	if w, ok := c.Conn.(closeWriter); ok {
 		return w.CloseWrite()

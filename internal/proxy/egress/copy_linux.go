@@ -13,8 +13,8 @@ import (
 // and system calls cost more than copying.
 const spliceFrom = 64 << 10
 
-// tcpMover moves much by splice(2), so that the bytes do not enter our memory, and holds
-// neither a buffer nor a pipe while it waits.
+// tcpMover copies large pieces with splice(2), so that the bytes do not enter this process's
+// memory. It holds neither a buffer nor a pipe while it waits.
 type tcpMover struct {
 	dst, src *net.TCPConn
 	raw      syscall.RawConn // of src
@@ -35,7 +35,7 @@ func moverOf(dst, src net.Conn) mover {
 func (m *tcpMover) wait() error {
 	var failed error
 	err := m.raw.Read(func(fd uintptr) bool {
-		m.arrived, failed = arrived(int(fd))
+		m.arrived, failed = countReadable(int(fd))
 		return !errors.Is(failed, unix.EAGAIN)
 	})
 	if err != nil {
@@ -44,13 +44,14 @@ func (m *tcpMover) wait() error {
 	return failed
 }
 
-// arrived returns how much can be read, EAGAIN when that is nothing yet, or io.EOF.
-func arrived(fd int) (int, error) {
+// countReadable returns the number of bytes that can be read, EAGAIN if there are none yet,
+// or io.EOF.
+func countReadable(fd int) (int, error) {
 	n, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
 	if err != nil || n > 0 {
 		return n, err
 	}
-	// The end and an error are nothing to read, too.
+	// The number is also 0 at the end of the stream and on an error.
 	var one [1]byte
 	for {
 		n, _, err := unix.Recvfrom(fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

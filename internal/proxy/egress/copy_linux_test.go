@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// tcpPair is a connection over loopback, both its ends.
+// tcpPair returns both ends of a connection over loopback.
 func tcpPair(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func tcpPair(t *testing.T) (a, b net.Conn) {
 	return a, b
 }
 
-// relayed is a connection whose bytes relay carries.
+// relayed returns a connection whose bytes pass through relay.
 func relayed(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	client, inside := tcpPair(t)
@@ -60,7 +60,7 @@ func Test_Pieces_Of_All_Sizes_Arrive_Whole_And_In_Order(t *testing.T) {
 				text[i] = byte(random.Uint32())
 			}
 			for range 300 {
-				// Mostly small, some far above what is spliced.
+				// Most pieces are small, and some are far above the limit for splice.
 				piece := text[random.IntN(1000):][:1+random.IntN(1<<random.IntN(19))]
 				h.Write(piece)
 				if _, err := way.from.Write(piece); err != nil {
@@ -84,7 +84,7 @@ func Test_Pieces_Of_All_Sizes_Arrive_Whole_And_In_Order(t *testing.T) {
 	}
 }
 
-// A pipe for each direction that waits would take four descriptors more for each tunnel.
+// If each waiting direction held a pipe, a tunnel would need four more descriptors.
 func Test_Tunnels_That_Wait_Hold_No_Pipes(t *testing.T) {
 	const count = 30
 	before := pipes(t)

@@ -37,7 +37,8 @@ func connectTCP(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 // that a name which resolves differently the next time gains nothing. A refusal is a
 // *denial.
 func (d *dialer) dial(ctx context.Context, host hosts.Host, port uint16) (net.Conn, error) {
-	// The caller has checked; a second check costs little, and the fuzz test relies on it.
+	// The caller has already checked the host; a second check costs little, and the fuzz
+	// test relies on it.
 	if v := d.rules.Check(host, port); !v.Allowed {
 		return nil, deny(KindHost, host, port, v)
 	}
@@ -72,7 +73,8 @@ func (d *dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) 
 	return d.resolver.LookupNetIP(ctx, "ip", name)
 }
 
-// checked keeps the addresses that may be connected to; none is a *denial.
+// checked returns the addresses to which the rules allow connections; a *denial if there
+// are none.
 func (d *dialer) checked(host hosts.Host, port uint16, found []netip.Addr) ([]netip.Addr, error) {
 	own, err := ownAddrs()
 	if err != nil {
@@ -97,7 +99,7 @@ func (d *dialer) checked(host hosts.Host, port uint16, found []netip.Addr) ([]ne
 	return nil, errors.New("the name has no addresses")
 }
 
-// ownAddrs is read for every connection: interfaces come and go.
+// ownAddrs is called for every connection, because interfaces change.
 func ownAddrs() (func(netip.Addr) bool, error) {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
@@ -122,8 +124,8 @@ func ownAddrs() (func(netip.Addr) bool, error) {
 	}, nil
 }
 
-// race connects as RFC 8305 has it: families in turn, IPv6 first, each attempt given a
-// head start; the first connection wins and every other one is closed.
+// race connects as RFC 8305 describes: it alternates the families, IPv6 first, and gives
+// each attempt a head start. It returns the first connection and closes the others.
 func (d *dialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
 	addrs = interleave(addrs)
 	if len(addrs) > maxAttempts {

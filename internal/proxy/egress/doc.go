@@ -2,23 +2,21 @@
 // the host, in the process of agent-sandbox, and speaks HTTP (CONNECT and plain requests)
 // and SOCKS5 on one port.
 //
-// [New] makes a [Proxy] of the rules of package policy/hosts, and
-// [Proxy.Serve] answers the connections of one listener until its context ends.
-// The sandbox has no route anywhere else: when the proxy ends, so does the network.
+// [New] makes a [Proxy] of the rules of package policy/hosts, and [Proxy.Serve] answers the connections
+// of one listener until its context ends. The sandbox has no other route: when the proxy ends, the
+// sandbox has no network.
 //
-// Everything that arrives is hostile. A host is parsed once, by hosts.ParseHost, and the
-// same value is matched, resolved and compared with the TLS server name, so two
-// parsers can never disagree about it. A name is resolved once, and only the addresses
-// that were checked are connected to.
+// All received data is hostile. A host is parsed once, by hosts.ParseHost, and the same value is
+// matched, resolved and compared with the TLS server name, so two parsers can never disagree about it. A
+// name is resolved once, and only the addresses that were checked are connected to.
 //
 // # What it cannot see
 //
-// Inside TLS that is not inspected, the proxy knows the server name and nothing else:
-// a server that answers for several names (a CDN) may be asked for another one there,
-// by an inner Host header or by Encrypted Client Hello. Hosts with method or path
-// rules, and hosts that secrets are bound to, are therefore always inspected.
-// On ports that a rule names without a scheme, and that are neither 80 nor 443, a stream that
-// does not begin as TLS is forwarded without inspection. A placeholder is not found there; this
-// is harmless, because a placeholder is not the secret.
-// A server that a secret is bound to learns the secret, and could send it back.
+// Inside TLS that is not inspected, the proxy knows only the server name. If a server answers for
+// several names (a CDN), a client can request another one there, with an inner Host header or with
+// Encrypted Client Hello. Hosts with method or path rules, and hosts that secrets are bound to, are
+// therefore always inspected. On ports that a rule names without a scheme, and that are neither 80 nor
+// 443, a stream that does not begin as TLS is forwarded without inspection. A placeholder is not found
+// there; this is harmless, because a placeholder is not the secret. A server to which a secret is bound
+// receives the secret, and could send it back.
 package egress

@@ -5,16 +5,14 @@ import (
 	"net/url"
 )
 
-// Environ returns the variables, as "K=V", that lead programs to the proxy at addr
-// ("127.0.0.1:3128", as seen inside). token is that of [Options], empty for none. caFile
-// is a bundle inside that holds the system's authorities and the policy's CA, since most
-// of the variables replace the system's; empty when nothing is inspected. keyStore is the same as a [KeyStore], for Java; empty
-// without one.
+// Environ returns the variables, as "K=V", with which programs use the proxy at addr ("127.0.0.1:3128", the address
+// inside). token is that of [Options], empty for none. caFile is a bundle inside that holds the system's authorities
+// and the policy's CA, since most of the variables replace the system's; empty when nothing is inspected. keyStore is
+// the same as a [KeyStore], for Java; empty without one.
 //
-// ALL_PROXY names the HTTP side of the proxy: Python's httpx refuses to start when it
-// finds a SOCKS proxy there and no SOCKS library. Java does not authenticate to a proxy
-// by itself and so works without a token only. A program that ignores these variables
-// reaches no network.
+// ALL_PROXY names the HTTP side of the proxy: Python's httpx refuses to start when it finds a SOCKS proxy there and
+// no SOCKS library. Java does not authenticate to a proxy, so it works without a token only. Programs that ignore
+// these variables have no network.
 func Environ(addr, token, caFile, keyStore string) []string {
 	u := url.URL{Scheme: "http", Host: addr}
 	if token != "" {
@@ -45,7 +43,7 @@ func Environ(addr, token, caFile, keyStore string) []string {
 		for _, name := range []string{
 			"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
 			"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE",
-			// Where a file is configured, these beat it.
+			// These variables override configuration files.
 			"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH", "HTTPLIB2_CA_CERTS", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
 		} {
 			env = append(env, name+"="+caFile)

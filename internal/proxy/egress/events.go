@@ -15,27 +15,27 @@ type Kind string
 // The kinds of refusals.
 const (
 	KindHost      Kind = "host"      // no rule allows the host and port, or one denies them
-	KindAddress   Kind = "address"   // the host is, or resolved to, an address that may not be reached
-	KindSNI       Kind = "sni"       // what was spoken in a tunnel is for another host, or not TLS
+	KindAddress   Kind = "address"   // the host is, or resolved to, a forbidden address
+	KindSNI       Kind = "sni"       // the data in a tunnel is TLS for another host, or not TLS
 	KindMethod    Kind = "method"    // the host is allowed, this request is not
-	KindSecret    Kind = "secret"    // a secret's placeholder was on its way to another host
-	KindMalformed Kind = "malformed" // the request can be read in different ways
+	KindSecret    Kind = "secret"    // the request contains a secret's placeholder and is for another host
+	KindMalformed Kind = "malformed" // servers could interpret the request differently
 )
 
-// Event is one refusal. Its text is safe to print: hostile bytes are quoted, and the
-// value of a secret is never in it.
+// Event is one refusal. Its texts are safe to print: hostile bytes are quoted, and they
+// never contain the value of a secret.
 type Event struct {
 	Time   time.Time `json:"time"`
 	Kind   Kind      `json:"kind"`
-	Host   string    `json:"host,omitempty"` // canonical, or quoted when it is not a host
+	Host   string    `json:"host,omitempty"` // canonical, or quoted if it is not a host
 	Port   uint16    `json:"port,omitempty"`
 	Rule   string    `json:"rule,omitempty"`   // the rule that decided; empty when none matched
 	Reason string    `json:"reason"`           // one clause
-	Allow  string    `json:"allow,omitempty"`  // the flag that would allow it; empty when none can
-	Missed int       `json:"missed,omitempty"` // refusals before this one that were too many to report
+	Allow  string    `json:"allow,omitempty"`  // the flag that would allow it; empty if no flag can
+	Missed int       `json:"missed,omitempty"` // number of earlier refusals that exceeded the rate limit and were not reported
 }
 
-// denial is a refusal on its way to the client and to the event's receiver.
+// denial is a refusal for the client and for the receiver of events.
 type denial struct {
 	Event
 
@@ -52,11 +52,11 @@ func deny(kind Kind, host hosts.Host, port uint16, v hosts.Verdict) *denial {
 	return d
 }
 
-func malformed(status int, format string, args ...any) *denial {
+func newMalformed(status int, format string, args ...any) *denial {
 	return &denial{Event: Event{Kind: KindMalformed, Reason: fmt.Sprintf(format, args...)}, status: status}
 }
 
-// shellQuote lets the flag be copied to a shell.
+// shellQuote quotes s, so that the user can copy the flag to a shell.
 func shellQuote(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/") == "" {
 		return s
@@ -64,7 +64,8 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "'\\''") + "'"
 }
 
-// text is the answer to a refused client; a model must be able to act on it.
+// text returns the answer to a refused client, in words with which a language model can
+// choose its next step.
 func (d *denial) text() string {
 	var b strings.Builder
 	b.WriteString("agent-sandbox refused this connection.\n")
@@ -90,7 +91,7 @@ const (
 	eventEvery = 50 * time.Millisecond
 )
 
-// reporter passes events on at a limited rate, so that a sandbox cannot flood a terminal.
+// reporter forwards events at a limited rate, so that a sandbox cannot flood a terminal.
 type reporter struct {
 	to func(Event)
 

@@ -44,7 +44,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(append([]byte("CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n\r\n"), hello...))
 	ca := testCA(f)
 	rules := compile(f, hosts.Policy{Allow: []string{"ok.example", "GET api.example/repos/**", "8.8.4.4"}, Inspectable: true})
-	ok := netip.MustParseAddr("8.8.8.8") // what the resolver says for every name
+	ok := netip.MustParseAddr("8.8.8.8") // the resolver's answer for every name
 	resolver := startDNS(f, func(name string) []string {
 		if name != "ok.example" && name != "api.example" {
 			panic("a lookup of " + name)
@@ -93,7 +93,7 @@ func fuzzOnce(t *testing.T, p *Proxy, raw []byte) {
 		read <- all
 	}()
 	_, _ = inside.Write(raw)
-	// A pipe has no half-closed state; one that is closed is the end of what is read.
+	// A pipe has no half-closed state: the end of the input closes it.
 	_ = inside.Close()
 	if out := <-read; bytes.Contains(out, []byte(value)) {
 		t.Errorf("%q gave the secret away", raw)
@@ -103,8 +103,8 @@ func fuzzOnce(t *testing.T, p *Proxy, raw []byte) {
 	s.conns.Wait()
 }
 
-// smallHello is a ClientHello with nothing but a server name: fuzzing takes a time that
-// grows with the square of its seeds.
+// smallHello is a ClientHello with only a server name, because the time of fuzzing grows
+// with the square of the seeds' size.
 func smallHello(name string) []byte {
 	vector := func(size int, parts ...[]byte) []byte {
 		body := bytes.Join(parts, nil)
@@ -142,8 +142,9 @@ func FuzzClientHello(f *testing.F) {
 	})
 }
 
-// crypto/tls stands for the servers behind us: where it finds a name, we found the same
-// one or refused. Not a fuzz target, because its own randomness makes coverage unrepeatable.
+// crypto/tls represents the upstream servers: if it finds a name, readHello must find the
+// same name or refuse. This is not a fuzz target, because the randomness of crypto/tls makes
+// coverage unrepeatable.
 func Test_Server_Names_Are_Those_That_Crypto_TLS_Finds(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same mutations every time
@@ -193,11 +194,11 @@ func standardName(t *testing.T, raw []byte) (name string, ok bool) {
 	_ = tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS10, GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) { //nolint:gosec // no session comes of it
 		name, ok = h.ServerName, true
 		return nil, errSeen
-	}}).HandshakeContext(context.Background()) // a context that ends would take a goroutine, and fuzzing its time
+	}}).HandshakeContext(context.Background()) // a context that ends would need a goroutine, which slows down fuzzing
 	return name, ok
 }
 
-// memory is a connection from which bytes come and into which they vanish.
+// memory is a connection that reads from a buffer and drops written bytes.
 type memory struct {
 	net.Conn
 

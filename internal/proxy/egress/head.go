@@ -20,8 +20,8 @@ const (
 	maxFields = 256
 )
 
-// head is a request line and a header, parsed more strictly than RFC 9112
-// requires: input that servers would interpret differently is refused.
+// head is a request line and a header. The parser is stricter than RFC 9112: it refuses
+// input that servers would interpret differently.
 type head struct {
 	method, target string
 	http10         bool
@@ -36,13 +36,13 @@ type lines struct {
 	left int
 }
 
-// next returns a line without its end. An error of the protocol is a *denial.
+// next returns a line without its line end. A violation of the protocol is a *denial.
 func (l *lines) next() (string, error) {
 	var line []byte
 	for {
 		part, err := l.br.ReadSlice('\n')
 		if l.left -= len(part); l.left < 0 {
-			return "", malformed(http.StatusRequestHeaderFieldsTooLarge, "the header is longer than %d bytes", maxHeader)
+			return "", newMalformed(http.StatusRequestHeaderFieldsTooLarge, "the header is longer than %d bytes", maxHeader)
 		}
 		line = append(line, part...)
 		if err == nil {
@@ -54,11 +54,11 @@ func (l *lines) next() (string, error) {
 	}
 	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok {
-		return "", malformed(0, "a line ends with LF alone")
+		return "", newMalformed(0, "a line ends with LF alone")
 	}
 	// A lone CR ends a line for some servers.
 	if bytes.ContainsAny(text, "\r\x00") {
-		return "", malformed(0, "a line has a CR or NUL")
+		return "", newMalformed(0, "a line has a CR or NUL")
 	}
 	return string(text), nil
 }
@@ -67,7 +67,7 @@ func (l *lines) next() (string, error) {
 func readHead(br *bufio.Reader) (*head, error) {
 	l := &lines{br: br, left: maxHeader}
 	line, err := l.next()
-	if err == nil && line == "" { // RFC 9112 §2.2: one empty line may come before
+	if err == nil && line == "" { // RFC 9112 §2.2: an empty line may precede the request
 		line, err = l.next()
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func readHead(br *bufio.Reader) (*head, error) {
 	}
 	hosts := h.header["Host"]
 	if len(hosts) > 1 || (len(hosts) == 0 && !h.http10) {
-		return nil, malformed(0, "the request has %d Host fields", len(hosts))
+		return nil, newMalformed(0, "the request has %d Host fields", len(hosts))
 	}
 	if len(hosts) == 1 {
 		h.host = hosts[0]
@@ -97,11 +97,11 @@ func readHead(br *bufio.Reader) (*head, error) {
 func (h *head) requestLine(line string) error {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 || !httpguts.ValidHeaderFieldName(parts[0]) || len(parts[0]) > 32 || parts[1] == "" {
-		return malformed(0, "the request line is broken")
+		return newMalformed(0, "the request line is broken")
 	}
 	for i := range len(parts[1]) {
 		if c := parts[1][i]; c <= ' ' || c == 0x7f {
-			return malformed(0, "the request target has a control character")
+			return newMalformed(0, "the request target has a control character")
 		}
 	}
 	switch parts[2] {
@@ -109,7 +109,7 @@ func (h *head) requestLine(line string) error {
 	case "HTTP/1.0":
 		h.http10 = true
 	default:
-		return malformed(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+		return newMalformed(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
 	}
 	h.method, h.target = parts[0], parts[1]
 	return nil
@@ -127,51 +127,51 @@ func (l *lines) fields() (http.Header, error) {
 			return header, nil
 		}
 		if n == maxFields {
-			return nil, malformed(http.StatusRequestHeaderFieldsTooLarge, "the header has more than %d fields", maxFields)
+			return nil, newMalformed(http.StatusRequestHeaderFieldsTooLarge, "the header has more than %d fields", maxFields)
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			return nil, malformed(0, "a header field is folded")
+			return nil, newMalformed(0, "a header field is folded")
 		}
 		name, value, ok := strings.Cut(line, ":")
 		// Space before the colon hides a field from one parser and not from another.
 		if !ok || !httpguts.ValidHeaderFieldName(name) {
-			return nil, malformed(0, "a header field has no valid name")
+			return nil, newMalformed(0, "a header field has no valid name")
 		}
 		value = strings.Trim(value, " \t")
 		if !httpguts.ValidHeaderFieldValue(value) {
-			return nil, malformed(0, "the header field %s has a control character", hosts.Quote(name))
+			return nil, newMalformed(0, "the header field %s has a control character", hosts.Quote(name))
 		}
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		header[key] = append(header[key], value)
 	}
 }
 
-// bodyLength decides how long the body is, and accepts exactly one statement of it
-// (RFC 9112 §6.3 leaves room; request smuggling lives there).
+// bodyLength returns the length of the body. It accepts exactly one statement of the
+// length, stricter than RFC 9112 §6.3, to prevent request smuggling.
 func bodyLength(h *head) (int64, error) {
 	te, cl := h.header["Transfer-Encoding"], h.header["Content-Length"]
 	h.header.Del("Transfer-Encoding")
 	h.header.Del("Content-Length")
 	switch {
 	case len(te) > 0 && len(cl) > 0:
-		return 0, malformed(0, "the request has Content-Length and Transfer-Encoding")
+		return 0, newMalformed(0, "the request has Content-Length and Transfer-Encoding")
 	case len(te) > 1 || (len(te) == 1 && !strings.EqualFold(te[0], "chunked")):
-		return 0, malformed(http.StatusNotImplemented, "the only transfer coding known here is chunked")
+		return 0, newMalformed(http.StatusNotImplemented, "the only transfer coding known here is chunked")
 	case len(te) == 1 && h.http10:
-		return 0, malformed(0, "HTTP/1.0 has no transfer codings")
+		return 0, newMalformed(0, "HTTP/1.0 has no transfer codings")
 	case len(te) == 1:
 		return -1, nil
 	case len(cl) > 1:
-		return 0, malformed(0, "the request has %d Content-Length fields", len(cl))
+		return 0, newMalformed(0, "the request has %d Content-Length fields", len(cl))
 	case len(cl) == 0:
 		return 0, nil
 	}
 	if cl[0] == "" || len(cl[0]) > 18 || strings.Trim(cl[0], "0123456789") != "" {
-		return 0, malformed(0, "the Content-Length is not a number")
+		return 0, newMalformed(0, "the Content-Length is not a number")
 	}
 	n, err := strconv.ParseInt(cl[0], 10, 64)
 	if err != nil {
-		return 0, malformed(0, "the Content-Length is not a number")
+		return 0, newMalformed(0, "the Content-Length is not a number")
 	}
 	return n, nil
 }
@@ -189,19 +189,19 @@ func tokens(header http.Header, name string) []string {
 	return out
 }
 
-// isPersistent reports whether the client keeps the connection.
+// isPersistent reports whether the client keeps the connection open.
 func (h *head) isPersistent() bool {
 	return !h.http10 && !slices.Contains(tokens(h.header, "Connection"), "close") &&
 		!slices.Contains(tokens(h.header, "Proxy-Connection"), "close")
 }
 
-// hopByHop are the fields that end at a proxy, RFC 9110 §7.6.1 and older ones.
+// hopByHop are the fields that a proxy must not forward, RFC 9110 §7.6.1 and older ones.
 var hopByHop = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Authentication-Info", "Expect", "Http2-Settings",
 }
 
-// stripHops removes them and what Connection lists.
+// stripHops removes them and the fields that Connection lists.
 func stripHops(header http.Header) {
 	for _, name := range tokens(header, "Connection") {
 		header.Del(name)

@@ -56,16 +56,16 @@ func readHello(br *bufio.Reader) (hello, raw []byte, err error) {
 		case len(hello) == need && need > 4:
 			return hello[4:], raw, nil
 		case len(hello) > need:
-			// RFC 8446 §5.1: nothing may follow in the record; another parser could take
-			// a second message for the real one.
+			// RFC 8446 §5.1: no data may follow in the record, because another parser
+			// could read a second message as the ClientHello.
 			return nil, raw, errors.New("bytes after the TLS ClientHello")
 		}
 	}
 	return nil, raw, errors.New("a TLS ClientHello in too many records")
 }
 
-// serverName returns the server name that a ClientHello asks for, "" when there is
-// none. Anything that two parsers could read differently is an error.
+// serverName returns the server name in a ClientHello, or "". Data that two parsers could
+// read differently is an error.
 func serverName(hello []byte) (string, error) {
 	b := parser{data: hello}
 	b.skip(2 + 32)           // legacy_version, random
@@ -109,7 +109,8 @@ func hostName(ext []byte) (string, error) {
 	return string(name), nil
 }
 
-// parser reads a TLS structure; after the first overrun bad is set and all is empty.
+// parser reads a TLS structure. After a read beyond the end, bad is set and all results
+// are empty.
 type parser struct {
 	data []byte
 	bad  bool
@@ -133,7 +134,7 @@ func (p *parser) uint(size int) int {
 	return n
 }
 
-// vector reads a length of size bytes and then so many bytes.
+// vector reads a length of size bytes and then that number of bytes.
 func (p *parser) vector(size int) []byte { return p.skip(p.uint(size)) }
 
 func (p *parser) empty() bool { return len(p.data) == 0 }

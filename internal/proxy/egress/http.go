@@ -20,8 +20,8 @@ var overrides = []string{
 	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Uri",
 }
 
-// serveHTTP answers requests until the connection ends. within is the server at
-// the other end of the tunnel, nil at the proxy itself.
+// serveHTTP answers requests until the connection ends. within is the server at the other end
+// of the tunnel; nil: the requests are for the proxy.
 func (c *client) serveHTTP(ctx context.Context, within *origin) {
 	for {
 		_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
@@ -69,7 +69,7 @@ func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 	}
 	if len(expect) > 0 {
 		if len(expect) > 1 || expect[0] != "100-continue" {
-			c.refuse(h, malformed(http.StatusExpectationFailed, "the only expectation known here is 100-continue"))
+			c.refuse(h, newMalformed(http.StatusExpectationFailed, "the only expectation known here is 100-continue"))
 			return false
 		}
 		if h.length != 0 && !h.http10 && !c.write("HTTP/1.1 100 Continue\r\n\r\n") {
@@ -104,7 +104,7 @@ func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 	return ok && keep && (b == nil || b.done.Load())
 }
 
-// mayRequest asks the rules.
+// mayRequest returns a *denial unless the rules allow the request.
 func (c *client) mayRequest(h *head, t target) *denial {
 	rules := c.proxy.rules
 	if v := rules.Check(t.host, t.port); !v.Allowed {
@@ -115,7 +115,7 @@ func (c *client) mayRequest(h *head, t target) *denial {
 	if !v.Allowed {
 		return deny(KindMethod, t.host, t.port, v)
 	}
-	// TRACE sends a request's header back, with the secrets that were put into it.
+	// TRACE sends a request's header back, with the inserted secrets.
 	if m := strings.ToUpper(h.method); m == http.MethodTrace || m == "TRACK" {
 		return deny(KindMethod, t.host, t.port, hosts.Verdict{Reason: "the method " + m + " is never passed on"})
 	}
@@ -129,7 +129,7 @@ func (c *client) mayRequest(h *head, t target) *denial {
 	return nil
 }
 
-// roundTrip sends the request as it was understood, which need not be as it was written.
+// roundTrip sends the parsed request, whose text may differ from the client's.
 func (s *session) roundTrip(ctx context.Context, h *head, t target, b *body) (*http.Response, error) {
 	req := (&http.Request{
 		Method: h.method, URL: t.url(), Host: t.authority(), Header: h.header,
@@ -206,7 +206,7 @@ func (c *client) switchProtocols(ctx context.Context, res *http.Response, asked 
 	<-done
 }
 
-// idleReader reads from the client, each time for at most the idle time.
+// idleReader reads from the client; each read waits at most the idle time.
 type idleReader struct{ c *client }
 
 // Read sets the deadline first.

@@ -154,7 +154,7 @@ func Test_Malformed_Requests_Reach_No_Server(t *testing.T) {
 	}
 }
 
-// Each of these is one request, or one and something that must never become a second.
+// Each text is one request, or one request and data that must never become a second one.
 func Test_Requests_Are_Written_Anew(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

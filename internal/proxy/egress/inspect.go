@@ -32,7 +32,7 @@ const (
 	maxLeaves = 512
 )
 
-// NewCA makes an authority for one run, valid for life.
+// NewCA creates an authority for one run with the validity life.
 func NewCA(life time.Duration) (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -67,12 +67,12 @@ func template(name string, life time.Duration) *x509.Certificate {
 	}
 }
 
-// authority makes certificates as they are needed.
+// authority issues certificates on demand.
 type authority struct {
 	cert  *x509.Certificate
 	key   any
 	roots func() (*x509.CertPool, error)
-	leaf  *ecdsa.PrivateKey // one for all leaves: it never leaves this process
+	leaf  *ecdsa.PrivateKey // one key for all certificates; it never leaves this process
 
 	mu     sync.Mutex
 	leaves map[hosts.Host]*tls.Certificate
@@ -99,8 +99,8 @@ func newAuthority(ca CA, extra []byte) (*authority, error) {
 	return &authority{cert: pair.Leaf, key: pair.PrivateKey, roots: trusted(extra), leaf: key, leaves: make(map[hosts.Host]*tls.Certificate)}, nil
 }
 
-// trusted returns the system's authorities and those in extra, when they are asked for
-// first.
+// trusted returns a function that loads the system's authorities and those in extra on
+// its first call.
 func trusted(extra []byte) func() (*x509.CertPool, error) {
 	return sync.OnceValues(func() (*x509.CertPool, error) {
 		roots, err := x509.SystemCertPool()
@@ -114,7 +114,7 @@ func trusted(extra []byte) func() (*x509.CertPool, error) {
 	})
 }
 
-// upstream verifies servers as if there were no proxy in between.
+// upstream verifies servers like a client without a proxy.
 func (a *authority) upstream() (*tls.Config, error) {
 	roots, err := a.roots()
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, err
@@ -170,7 +170,7 @@ func (c *client) inspect(ctx context.Context, o origin, hello []byte) {
 	})
 	_ = c.conn.SetDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
 	if err := inner.HandshakeContext(ctx); err != nil {
-		if distrust(err) {
+		if isDistrust(err) {
 			c.proxy.report(deny(KindSNI, o.host, o.port, hosts.Verdict{
 				Reason: "the client does not trust the CA that this host is inspected with",
 			}))
@@ -182,8 +182,8 @@ func (c *client) inspect(ctx context.Context, o origin, hello []byte) {
 	(&client{session: c.session, conn: inner, br: bufio.NewReader(inner)}).serveHTTP(ctx, &o)
 }
 
-// distrust recognises the alerts of RFC 8446 §6.2 about certificates.
-func distrust(err error) bool {
+// isDistrust reports whether err is an alert of RFC 8446 §6.2 about certificates.
+func isDistrust(err error) bool {
 	var alert tls.AlertError
 	if !errors.As(err, &alert) {
 		var op *net.OpError

@@ -110,7 +110,7 @@ func Test_A_Client_Without_The_CA_Is_Reported(t *testing.T) {
 	b.expect(t, KindSNI)
 }
 
-func Test_Only_HTTP_1_Is_Spoken_Inside_Inspected_TLS(t *testing.T) {
+func Test_Inspected_TLS_Carries_Only_HTTP_1(t *testing.T) {
 	t.Parallel()
 	b, w, _ := inspected(t, []string{"https://HOST"})
 	c, br, _ := b.connect(t, "api.example:"+w.port)
@@ -164,17 +164,17 @@ func Test_A_Secret_Has_Its_Field(t *testing.T) {
 	}
 }
 
-// prefixed reads what a bufio.Reader has read ahead.
+// prefixed is a connection whose first bytes a bufio.Reader has read ahead.
 type prefixed struct {
 	net.Conn
 
 	io.Reader
 }
 
-// Read is the reader's, not the connection's.
+// Read reads from the reader, not from the connection.
 func (p *prefixed) Read(b []byte) (int, error) { return p.Reader.Read(b) }
 
-func Test_Placeholders_On_Their_Way_Elsewhere(t *testing.T) {
+func Test_Placeholders_In_Requests_To_Other_Hosts_Are_Refused(t *testing.T) {
 	t.Parallel()
 	escaped := strings.ReplaceAll(placeholder, "-", "%2D")
 	for _, row := range []struct{ name, raw string }{
@@ -296,13 +296,13 @@ func Test_Events_Are_Bounded(t *testing.T) {
 	var got []Event
 	r := &reporter{to: func(e Event) { got = append(got, e) }}
 	for range 10 * eventBurst {
-		r.report(malformed(0, "x"))
+		r.report(newMalformed(0, "x"))
 	}
 	if len(got) < eventBurst || len(got) > 2*eventBurst {
 		t.Fatalf("%d events came through", len(got))
 	}
 	r.last = time.Now().Add(-time.Minute)
-	r.report(malformed(0, "x"))
+	r.report(newMalformed(0, "x"))
 	if missed := got[len(got)-1].Missed; missed == 0 || missed+len(got) < 9*eventBurst {
 		t.Fatalf("%d missed, %d came through", missed, len(got))
 	}

@@ -9,7 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// storePassword is the password of Java's own store of authorities. It protects nothing: all in the store is public.
+// storePassword is the password of Java's own store of authorities. It need not be secret, because the store
+// contains only public data.
 const storePassword = "changeit"
 
 // KeyStore returns the certificates of a PEM file as a Java KeyStore (JKS, version 2), which every Java reads.

@@ -28,21 +28,20 @@ const keepAlive = 90 * time.Second
 // Options configure a [Proxy].
 type Options struct {
 	Rules   *hosts.Rules // required
-	Secrets []Secret     // put into requests to the hosts they are bound to
+	Secrets []Secret     // inserted into requests to the hosts to which they are bound
 
-	// CA signs the certificates that inspected hosts get; nil: no TLS is inspected. Rules that were compiled as
-	// inspectable require it.
+	// CA signs the proxy's certificates for inspected hosts; nil: no TLS is inspected. Rules that were compiled
+	// as inspectable require it.
 	CA *CA
-	// Roots is PEM with further authorities that upstream servers may use, beside the
-	// system's; only for hosts that are inspected.
+	// Roots is PEM with authorities that upstream servers may use in addition to the system's; only for
+	// inspected hosts.
 	Roots []byte
-	// Upstream is an HTTP proxy ("http://user:password@proxy:3128") that all connections are
-	// made through, with CONNECT; nil: none. Names are then resolved by that proxy, and the
-	// addresses they stand for cannot be checked here.
+	// Upstream is an HTTP proxy ("http://user:password@proxy:3128") for all connections, with CONNECT; nil:
+	// none. That proxy resolves the names, so this proxy cannot check their addresses.
 	Upstream *url.URL
 
-	// Token that a client has to give, as the password of Proxy-Authorization (Basic) or of
-	// SOCKS5, with any user name; empty: none, for listeners that only the sandbox reaches.
+	// Token is the password that a client must send with Proxy-Authorization (Basic) or SOCKS5, with any user
+	// name; empty: none, for listeners that only the sandbox can reach.
 	Token string
 	// Resolver turns names into addresses; nil: net.DefaultResolver.
 	Resolver *net.Resolver
@@ -52,7 +51,7 @@ type Options struct {
 
 	MaxConns      int           // connections at one time, others wait; 0: DefaultMaxConns
 	HeaderTimeout time.Duration // for a request's header or a TLS ClientHello; 0: DefaultHeaderTimeout
-	IdleTimeout   time.Duration // for a tunnel or body in which nothing moves; 0: DefaultIdleTimeout
+	IdleTimeout   time.Duration // for a tunnel or body without traffic; 0: DefaultIdleTimeout
 }
 
 // Proxy enforces rules on the connections of its listeners. It is safe for concurrent use.
@@ -67,8 +66,8 @@ type Proxy struct {
 	token     [sha256.Size]byte
 }
 
-// New checks the options. Its errors have code Invalid, or Unsupported for a secret
-// that cannot be put in without a CA; they never hold a secret's value.
+// New checks the options. Its errors have code Invalid, or Unsupported for a secret that cannot be inserted
+// without a CA. They never contain a secret's value.
 func New(o Options) (*Proxy, error) {
 	if o.Rules == nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "the proxy has no rules")
@@ -108,13 +107,13 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// isInspected reports whether TLS to host and port is opened.
+// isInspected reports whether the proxy inspects TLS to host and port.
 func (p *Proxy) isInspected(host hosts.Host, port uint16) bool {
 	return p.authority != nil && (p.rules.Inspects(host, port) || p.secrets.isBound(origin{host, port, true}))
 }
 
-// tokenIs compares in a time that does not depend on how much is right.
-func (p *Proxy) tokenIs(s string) bool {
+// isValidToken compares the token in constant time.
+func (p *Proxy) isValidToken(s string) bool {
 	if p.options.Token == "" {
 		return true
 	}
@@ -122,8 +121,8 @@ func (p *Proxy) tokenIs(s string) bool {
 	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1
 }
 
-// Serve answers the connections of l until ctx ends, and closes l. It returns when all
-// that it started has ended: nil when ctx ended, otherwise what went wrong with l.
+// Serve answers the connections of l until ctx ends, and closes l. It returns when all of its goroutines and
+// connections have ended: nil if ctx ended, otherwise the error of l.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := p.newSession(ctx)
@@ -138,7 +137,8 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {
-		// Waiting before Accept leaves the surplus in the kernel's queue, where it costs us nothing.
+		// Waiting before Accept keeps further connections in the kernel's queue, where they use no memory of
+		// this process.
 		select {
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -176,5 +176,5 @@ func (c *client) authorized(values []string) bool {
 		return false
 	}
 	_, password, ok := strings.Cut(string(plain), ":")
-	return ok && c.proxy.tokenIs(password)
+	return ok && c.proxy.isValidToken(password)
 }

@@ -19,7 +19,7 @@ func (c *client) write(text string) bool {
 	return err == nil
 }
 
-// Write is for the copy of a body: each piece gets the whole idle time.
+// Write writes a piece of a body; each piece gets the whole idle time.
 func (c *client) Write(p []byte) (int, error) {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(c.proxy.options.IdleTimeout))
 	return c.conn.Write(p)
@@ -37,7 +37,7 @@ func (c *client) writeHead(res *http.Response, framing string) bool {
 	return c.write(b.String())
 }
 
-// respond sends a response in our own framing and reports whether all of it went.
+// respond sends a response with the proxy's own framing and reports whether it was sent completely.
 func (c *client) respond(h *head, res *http.Response, keep bool) bool {
 	stripHops(res.Header)
 	res.Header.Del("Content-Length")
@@ -56,7 +56,7 @@ func (c *client) respond(h *head, res *http.Response, keep bool) bool {
 	case res.ContentLength >= 0:
 		framing += "Content-Length: " + strconv.FormatInt(res.ContentLength, 10) + "\r\n"
 	case h.http10:
-		// The end of the connection is the end of the body; keep is false for HTTP/1.0.
+		// For HTTP/1.0 the end of the connection is the end of the body, and keep is false.
 	default:
 		chunked = true
 		framing += "Transfer-Encoding: chunked\r\n"
@@ -70,8 +70,8 @@ func (c *client) respond(h *head, res *http.Response, keep bool) bool {
 	return c.copyBody(res, chunked)
 }
 
-// largeBody is the length from which on a body is copied in larger pieces, which halves
-// what a download costs us.
+// largeBody is the length from which a body is copied in larger pieces, which halves the CPU time of a
+// download.
 const largeBody = 1 << 20
 
 var largeBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
@@ -89,7 +89,7 @@ func (c *client) copyBody(res *http.Response, chunked bool) bool {
 		_, err := io.CopyBuffer(struct{ io.Writer }{c}, src, buf)
 		return err == nil
 	}
-	// One write to the connection for one read, so that streams are not held back.
+	// Write to the connection after each read, so that streams are not delayed.
 	var frame bytes.Buffer
 	w := httputil.NewChunkedWriter(&frame)
 	for {
@@ -112,8 +112,8 @@ func (c *client) copyBody(res *http.Response, chunked bool) bool {
 	}
 }
 
-// refuseError answers a client for an error; a connection that broke or
-// timed out gets no answer. h may be nil.
+// refuseError answers a client after an error; a connection that broke or timed out gets no answer. h
+// may be nil.
 func (c *client) refuseError(h *head, err error) {
 	var d *denial
 	var g *gatewayError
@@ -135,18 +135,18 @@ func (c *client) refuse(h *head, d *denial) {
 			status = http.StatusBadRequest
 		}
 	}
-	// Of the answer to CONNECT, most clients show the status line or nothing.
+	// Most clients show only the status line of an answer to CONNECT, or nothing.
 	phrase := http.StatusText(status) + " by agent-sandbox: " + printable(d.Reason)
 	c.answer(h, status, phrase, "X-Agent-Sandbox-Denied: "+printable(d.Reason)+"\r\n", d.text())
 }
 
-// demandToken makes no event: some clients send the password only after this answer.
+// demandToken reports no event, because some clients send the password only after this answer.
 func (c *client) demandToken() {
 	c.answer(nil, http.StatusProxyAuthRequired, "", "Proxy-Authenticate: Basic realm=\"agent-sandbox\"\r\n",
 		"agent-sandbox: the proxy needs the token of this run; it is in HTTPS_PROXY\n")
 }
 
-// answer is always the last one on a connection. An empty phrase is that of the status.
+// answer sends the last answer on a connection. If phrase is empty, it sends the phrase of the status.
 func (c *client) answer(h *head, status int, phrase, fields, text string) {
 	if phrase == "" {
 		phrase = http.StatusText(status)
@@ -162,8 +162,8 @@ func (c *client) answer(h *head, status int, phrase, fields, text string) {
 	}
 }
 
-// linger lets the client read the answer before the connection is reset because of bytes that the client
-// was still sending.
+// linger reads the client's remaining bytes for a moment: otherwise they would reset the connection
+// before the client has read the answer.
 func (c *client) linger() {
 	w, ok := c.conn.(closeWriter)
 	if !ok || w.CloseWrite() != nil {
@@ -173,7 +173,7 @@ func (c *client) linger() {
 	_, _ = io.CopyN(io.Discard, c.conn, 256<<10)
 }
 
-// printable makes text fit for a header field and a terminal.
+// printable makes a text safe for a header field and a terminal.
 func printable(s string) string {
 	if len(s) > 400 {
 		s = s[:400]

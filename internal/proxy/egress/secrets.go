@@ -16,34 +16,33 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Secret is a value that the sandbox must not see. Inside stands its placeholder; on the
-// way to the hosts that it is bound to, the value takes the placeholder's place in
-// header fields, also inside the Base64 of Authorization: Basic. A request with the
-// placeholder anywhere is refused on its way to any other host.
+// Secret is a value that the sandbox must not see. Commands use its placeholder. In requests to the hosts to which the
+// secret is bound, the proxy replaces the placeholder in header fields by the value, also inside the Base64 of
+// Authorization: Basic. It refuses requests to other hosts that contain the placeholder anywhere.
 type Secret struct {
 	Name        string // for messages
 	Placeholder string // at least 16 letters, digits, - _ . ; see NewPlaceholder
 	Value       string // never in an event, an error or an answer of the proxy
 
-	// Hosts are rules without methods and paths: "api.example.com" is HTTPS on port 443;
-	// plain HTTP, where the value travels in the clear, has to be asked for with http://.
+	// Hosts are rules without methods and paths: "api.example.com" means HTTPS on port 443. Plain HTTP, which sends the
+	// value unencrypted, requires http://.
 	Hosts []string
-	// Header is the only field that the value is put into; empty: every field.
+	// Header is the only field in which the value is inserted; empty: every field.
 	Header string
-	// Reads: the value is put only into requests that read from the host; others with the placeholder are refused.
+	// Reads: the value is inserted only into requests that read from the host; the proxy refuses other requests with
+	// the placeholder.
 	Reads bool
 }
 
-// known beginnings of tokens: a client that checks them must accept the placeholder, and
-// they tell nothing about the secret that its host does not.
+// known prefixes of tokens: clients that check them accept the placeholder, and they reveal no more about the secret
+// than its host.
 var known = []string{
 	"sk-ant-api03-", "sk-ant-oat01-", "sk-ant-", "sk-proj-", "sk-or-v1-", "sk-", "github_pat_", "ghp_", "gho_", "ghu_", "ghs_",
 	"ghr_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza", "npm_", "pypi-", "hf_", "gsk_", "dckr_pat_", "rk_live_", "sk_live_",
 }
 
-// NewPlaceholder makes an unguessable placeholder of value's shape: a well-known
-// beginning (ghp_, sk-ant-) stays, and so does the length, but never below 24 random
-// characters; without such a beginning the length is rounded up to a multiple of 8.
+// NewPlaceholder returns an unguessable placeholder of value's shape. It keeps a well-known prefix (ghp_, sk-ant-) and
+// the length, with at least 24 random characters. Without such a prefix it rounds the length up to a multiple of 8.
 func NewPlaceholder(value string) string {
 	prefix := ""
 	for _, k := range known {
@@ -121,7 +120,7 @@ func (s *secret) bound(o origin) bool {
 	return false
 }
 
-// isBound reports whether any secret may be put into requests to o.
+// isBound reports whether any secret may be inserted into requests to o.
 func (s secrets) isBound(o origin) bool {
 	for i := range s {
 		if s[i].bound(o) {
@@ -131,8 +130,8 @@ func (s secrets) isBound(o origin) bool {
 	return false
 }
 
-// apply puts values into header, or refuses the request for a placeholder that is on
-// its way to another host. All refusals come before the first value is put in.
+// apply inserts values into header. It refuses a request with a placeholder of a secret for other hosts, before it
+// inserts the first value.
 func (s secrets) apply(method string, header http.Header, t target) *denial {
 	for i := range s {
 		switch {
@@ -152,7 +151,8 @@ func (s secrets) apply(method string, header http.Header, t target) *denial {
 	return nil
 }
 
-// isReading reports whether a request reads from a registry or a repository: git and npm read with some POST requests, too.
+// isReading reports whether a request reads from a registry or a repository. This includes some POST requests of git
+// and npm.
 func isReading(method string, t target) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead:
@@ -175,7 +175,7 @@ func (s *secret) refuse(o origin) *denial {
 	})
 }
 
-// inRequest looks at the request target, also decoded, and at all fields.
+// inRequest searches the request target, also its decoded form, and all fields.
 func (s *secret) inRequest(header http.Header, t target) bool {
 	for _, part := range []string{t.path, t.query} {
 		if s.in(part) {
@@ -186,7 +186,7 @@ func (s *secret) inRequest(header http.Header, t target) bool {
 		}
 	}
 	for name, values := range header {
-		// Names were brought into another case than they came in.
+		// Header names are canonicalized, so compare without regard to case.
 		if strings.Contains(strings.ToLower(name), strings.ToLower(s.Placeholder)) {
 			return true
 		}
@@ -194,7 +194,7 @@ func (s *secret) inRequest(header http.Header, t target) bool {
 			if s.in(v) {
 				return true
 			}
-			if plain, ok := basic(v); ok && s.in(plain) {
+			if plain, ok := decodeBasic(v); ok && s.in(plain) {
 				return true
 			}
 		}
@@ -211,7 +211,7 @@ func (s *secret) put(header http.Header) {
 			continue
 		}
 		for i, v := range values {
-			if plain, ok := basic(v); ok && s.in(plain) {
+			if plain, ok := decodeBasic(v); ok && s.in(plain) {
 				plain = strings.ReplaceAll(plain, s.Placeholder, s.Value)
 				values[i] = "Basic " + base64.StdEncoding.EncodeToString([]byte(plain))
 				continue
@@ -221,8 +221,8 @@ func (s *secret) put(header http.Header) {
 	}
 }
 
-// basic decodes "Basic BASE64", with or without padding.
-func basic(v string) (string, bool) {
+// decodeBasic decodes "Basic BASE64", with or without padding.
+func decodeBasic(v string) (string, bool) {
 	kind, text, ok := strings.Cut(v, " ")
 	if !ok || !strings.EqualFold(kind, "Basic") {
 		return "", false
@@ -236,7 +236,7 @@ func basic(v string) (string, bool) {
 	return "", false
 }
 
-// scanner looks for placeholders in a body, however it is cut into pieces.
+// scanner searches for placeholders in a body, also across the borders of its pieces.
 type scanner struct {
 	origin  origin
 	secrets []*secret
@@ -259,8 +259,7 @@ func (s secrets) scanner(o origin) *scanner {
 	return sc
 }
 
-// look checks the next piece. The caller must not send a piece that it refuses, so that the
-// end of a placeholder is never sent.
+// look checks the next piece. The caller must not send a refused piece, so that the end of a placeholder is never sent.
 func (sc *scanner) look(p []byte) *denial {
 	seen := append(sc.tail, p...)
 	for _, s := range sc.secrets {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// session is one call of Serve: what has to end with it.
+// session is one call of Serve, with the connections that must end with it.
 type session struct {
 	proxy     *Proxy
 	transport *http.Transport
@@ -50,8 +50,8 @@ func (p *Proxy) newSession(ctx context.Context) *session {
 	return s
 }
 
-// dialTLS is the transport's way to a server whose TLS is inspected. It asks for the
-// authorities only now: reading them takes longer than the rest of a start.
+// dialTLS connects the transport to a server whose TLS is inspected. It loads the
+// authorities only here, because reading them takes longer than the rest of a start.
 func (s *session) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *session) dial(ctx context.Context, host hosts.Host, port uint16) (net.C
 	return s.proxy.dialer.dial(ctx, host, port)
 }
 
-// own ties a connection of the transport to the session: it is closed when ctx ends, and
+// own adds a connection of the transport to the session: the end of ctx closes it, and
 // the session waits for that.
 func (s *session) own(ctx context.Context, c net.Conn) net.Conn {
 	s.conns.Add(1)
@@ -134,16 +134,16 @@ type client struct {
 func (s *session) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	// A panic must end this connection only, not the network of the sandbox.
+	// A panic must end only this connection, not the network of the sandbox.
 	defer func() {
 		if v := recover(); v != nil {
-			s.proxy.report(malformed(0, "a fault of the proxy: %v at %s", v, printable(string(debug.Stack()))))
+			s.proxy.report(newMalformed(0, "a fault of the proxy: %v at %s", v, printable(string(debug.Stack()))))
 		}
 	}()
 	s.handle(ctx, conn)
 }
 
-// handle finds out which protocol is spoken.
+// handle detects the protocol and serves it.
 func (s *session) handle(ctx context.Context, conn net.Conn) {
 	c := &client{session: s, conn: conn, br: bufio.NewReader(conn)}
 	_ = conn.SetReadDeadline(time.Now().Add(s.proxy.options.HeaderTimeout))
@@ -155,6 +155,6 @@ func (s *session) handle(ctx context.Context, conn net.Conn) {
 	case isToken(first[0]):
 		c.serveHTTP(ctx, nil)
 	default:
-		s.proxy.report(malformed(0, "neither HTTP nor SOCKS5 was spoken to the proxy"))
+		s.proxy.report(newMalformed(0, "neither HTTP nor SOCKS5 was spoken to the proxy"))
 	}
 }

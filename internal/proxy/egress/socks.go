@@ -57,7 +57,7 @@ func (c *client) serveSOCKS(ctx context.Context) {
 	}
 }
 
-// socksGreeting agrees on a method and takes the token when there is one.
+// socksGreeting negotiates the method and checks the token, if any.
 func (c *client) socksGreeting() bool {
 	var head [2]byte
 	if _, err := io.ReadFull(c.br, head[:]); err != nil {
@@ -89,14 +89,14 @@ func (c *client) socksGreeting() bool {
 	if err != nil {
 		return false
 	}
-	if !c.proxy.tokenIs(password) {
+	if !c.proxy.isValidToken(password) {
 		c.write("\x01\x01")
 		return false
 	}
 	return c.write("\x01\x00")
 }
 
-// socksString reads a length and so many bytes.
+// socksString reads a length and that number of bytes.
 func (c *client) socksString() (string, error) {
 	n, err := c.br.ReadByte()
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *client) socksAddress(kind byte) (hosts.Host, uint16, error) {
 			return hosts.Host{}, 0, rerr
 		}
 		if host, err = hosts.ParseHost(name); err != nil {
-			err = malformed(0, "%v", err)
+			err = newMalformed(0, "%v", err)
 		}
 	default:
 		return hosts.Host{}, 0, nil
@@ -139,7 +139,7 @@ func (c *client) socksAddress(kind byte) (hosts.Host, uint16, error) {
 	}
 	port := binary.BigEndian.Uint16(b[:])
 	if err == nil && port == 0 {
-		err = malformed(0, "port 0")
+		err = newMalformed(0, "port 0")
 	}
 	return host, port, err
 }

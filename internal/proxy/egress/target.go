@@ -38,13 +38,13 @@ func (o origin) authority() string {
 type target struct {
 	origin
 
-	path     string // raw, with every byte that needs an escape escaped
+	path     string // raw path with all necessary escapes
 	query    string // raw
 	hasQuery bool
 }
 
-// resolve reads the request target. within is the server at the other end of the tunnel
-// that the request came through, nil at the proxy itself.
+// resolve parses the request target. within is the server at the other end of the tunnel
+// through which the request came; nil: the request is for the proxy.
 func (h *head) resolve(within *origin) (target, error) {
 	var t target
 	rest := h.target
@@ -52,7 +52,7 @@ func (h *head) resolve(within *origin) (target, error) {
 	case within != nil:
 		t.origin = *within
 		if !strings.HasPrefix(rest, "/") {
-			return t, malformed(0, "the request target is not a path")
+			return t, newMalformed(0, "the request target is not a path")
 		}
 	case len(rest) >= 7 && strings.EqualFold(rest[:7], "http://"):
 		authority := rest[7:]
@@ -63,19 +63,19 @@ func (h *head) resolve(within *origin) (target, error) {
 		}
 		host, port, err := hosts.ParseHostPort(authority, 80)
 		if err != nil {
-			return t, malformed(0, "%v", err)
+			return t, newMalformed(0, "%v", err)
 		}
 		t.origin = origin{host: host, port: port}
 	case len(rest) >= 8 && strings.EqualFold(rest[:8], "https://"):
-		return t, malformed(0, "https is reached with CONNECT, not with a plain request")
+		return t, newMalformed(0, "https is reached with CONNECT, not with a plain request")
 	default:
-		return t, malformed(0, "this is a proxy: the request needs a whole http:// address, or CONNECT")
+		return t, newMalformed(0, "this is a proxy: the request needs a whole http:// address, or CONNECT")
 	}
 	if err := h.sameHost(t.origin); err != nil {
 		return t, err
 	}
 	if strings.Contains(rest, "#") {
-		return t, malformed(0, "the request target has a fragment")
+		return t, newMalformed(0, "the request target has a fragment")
 	}
 	t.path, t.query, t.hasQuery = strings.Cut(rest, "?")
 	if t.path == "" {
@@ -83,13 +83,13 @@ func (h *head) resolve(within *origin) (target, error) {
 	}
 	t.path = escapePath(t.path)
 	if _, err := url.PathUnescape(t.path); err != nil {
-		return t, malformed(0, "the path has a broken escape")
+		return t, newMalformed(0, "the path has a broken escape")
 	}
 	return t, nil
 }
 
-// sameHost holds the Host field to the server that was decided about: servers and
-// caches disagree on which of the two counts.
+// sameHost requires that the Host field names the server to which the rules were applied:
+// servers and caches disagree on which of the two counts.
 func (h *head) sameHost(o origin) error {
 	if h.host == "" && h.http10 {
 		return nil
@@ -103,7 +103,7 @@ func (h *head) sameHost(o origin) error {
 	}
 	host, got, err := hosts.ParseHostPort(h.host, port)
 	if err != nil {
-		return malformed(0, "the Host field: %v", err)
+		return newMalformed(0, "the Host field: %v", err)
 	}
 	if host != o.host || got != o.port {
 		d := deny(KindMalformed, o.host, o.port, hosts.Verdict{
@@ -136,7 +136,7 @@ func escapePath(raw string) string {
 	return b.String()
 }
 
-// url is for the transport; its path is sent as t.path has it.
+// url returns the URL for the transport, which sends t.path unchanged.
 func (t target) url() *url.URL {
 	plain, err := url.PathUnescape(t.path)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 // Type is the type of an entry.
 type Type string
 
-// The types of an [Entry]. The last two are shown and never applied.
+// The types of an [Entry]. The last two are reported but never applied.
 const (
 	File      Type = "file"
 	Directory Type = "directory"
@@ -36,18 +36,18 @@ type Entry struct {
 // Change is one path that differs between the workspace and the stage. A deleted
 // or created directory is followed by a Change for everything below it.
 type Change struct {
-	// Path is relative to the workspace, with slashes. It holds the bytes that the
-	// file system has, which may be control characters or invalid UTF-8.
+	// Path is relative to the workspace, with slashes. It contains the bytes of the file system, also control
+	// characters and invalid UTF-8.
 	Path string `json:"path"`
 	Kind Kind   `json:"kind"`
 	Old  *Entry `json:"old,omitempty"` // in the workspace; nil when created
 	New  *Entry `json:"new,omitempty"` // in the stage; nil when deleted
 
 	Content  bool   `json:"content,omitempty"`  // Modified: the content differs, not only the mode
-	Binary   bool   `json:"binary,omitempty"`   // a patch cannot show the file of a side: a NUL byte in its first 8,000, or over 16 MiB
-	Conflict string `json:"conflict,omitempty"` // why only a forced Apply applies it; empty: the workspace did not change
-	Never    string `json:"never,omitempty"`    // why no Apply applies it; empty: it can be applied
-	Note     string `json:"note,omitempty"`     // what Apply omits of it
+	Binary   bool   `json:"binary,omitempty"`   // a patch cannot show a file: it has a NUL byte in its first 8,000, or over 16 MiB
+	Conflict string `json:"conflict,omitempty"` // reason why only a forced Apply applies it; empty: the workspace did not change
+	Never    string `json:"never,omitempty"`    // reason why it cannot be applied; empty: it can
+	Note     string `json:"note,omitempty"`     // part of the change that Apply omits
 }
 
 // Lines counts the lines of text that a change adds and removes; zero for anything but text.
@@ -56,14 +56,14 @@ type Lines struct {
 	Removed int `json:"removed"`
 }
 
-// IsPatchable reports whether [Sides.WritePatch] shows anything of the change. It shows nothing of directories, FIFOs,
-// sockets and devices, and of a mode only whether the owner may execute the file.
+// IsPatchable reports whether a patch of [Sides.WritePatch] contains the change. It omits directories, FIFOs, sockets
+// and devices. Of a mode it contains only whether the owner may execute the file.
 func (c Change) IsPatchable() bool {
 	before, after := gitMode(c.Old), gitMode(c.New)
 	return before != after || before != "" && c.Content
 }
 
-// gitMode returns the mode that git stores for an entry; "" if it stores none.
+// gitMode returns the mode that git stores for an entry; "" if git does not store the entry.
 func gitMode(e *Entry) string {
 	switch {
 	case e == nil:

@@ -9,9 +9,9 @@ import (
 
 const (
 	contextLines = 3
-	// maxEdits bounds the search for a short difference, whose time and memory grow
-	// with the square. Beyond it one edit replaces everything between the first and
-	// the last difference, which is as correct and longer.
+	// maxEdits bounds the search for a short difference, whose time and memory grow with
+	// the square. Beyond it one edit replaces all lines between the first and the last
+	// difference, which is correct but longer.
 	maxEdits = 2000
 )
 
@@ -21,7 +21,7 @@ type edit struct{ from, to, newFrom, newTo int }
 
 // writeHunks writes the difference of two texts in unified format, without file headers.
 func writeHunks(w io.Writer, before, after []byte) error {
-	a, b := lines(before), lines(after)
+	a, b := splitLines(before), splitLines(after)
 	edits := diffLines(a, b)
 	for len(edits) > 0 {
 		n := 1
@@ -43,7 +43,7 @@ func writeHunk(w io.Writer, a, b [][]byte, edits []edit) error {
 	from, to := first.from-lead, last.to+trail
 	newFrom, newTo := first.newFrom-lead, last.newTo+trail
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "@@ -%s +%s @@\n", span(from, to), span(newFrom, newTo))
+	fmt.Fprintf(&out, "@@ -%s +%s @@\n", formatSpan(from, to), formatSpan(newFrom, newTo))
 	at := from
 	for _, e := range edits {
 		writeLines(&out, ' ', a[at:e.from])
@@ -56,8 +56,8 @@ func writeHunk(w io.Writer, a, b [][]byte, edits []edit) error {
 	return err
 }
 
-// span returns a range of a hunk's header: an empty one names the line before it.
-func span(from, to int) string {
+// formatSpan returns a range of a hunk's header. An empty range names the line before it.
+func formatSpan(from, to int) string {
 	switch to - from {
 	case 0:
 		return fmt.Sprintf("%d,0", from)
@@ -77,7 +77,7 @@ func writeLines(out *bytes.Buffer, sign byte, lines [][]byte) {
 	}
 }
 
-func lines(text []byte) [][]byte {
+func splitLines(text []byte) [][]byte {
 	return slices.Collect(bytes.Lines(text))
 }
 
@@ -95,7 +95,7 @@ func diffLines(a, b [][]byte) []edit {
 	if len(x) == 0 && len(y) == 0 {
 		return nil
 	}
-	edits, ok := shortest(x, y)
+	edits, ok := findShortest(x, y)
 	if !ok {
 		edits = []edit{{0, len(x), 0, len(y)}}
 	}
@@ -108,9 +108,9 @@ func diffLines(a, b [][]byte) []edit {
 	return edits
 }
 
-// shortest returns a shortest edit script (Myers, "An O(ND) difference algorithm and
+// findShortest returns a shortest edit script (Myers, "An O(ND) difference algorithm and
 // its variations", 1986); false if it needs more than maxEdits edits.
-func shortest(a, b [][]byte) ([]edit, bool) {
+func findShortest(a, b [][]byte) ([]edit, bool) {
 	n, m := len(a), len(b)
 	limit := min(n+m, maxEdits)
 	v := make([]int, 2*limit+3) // furthest x on each diagonal, shifted by limit+1

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// FuzzHunks checks that the edits between two texts lead from one to the other,
-// and that none of them keeps a line that both have at its start.
+// FuzzHunks checks that the edits between two texts turn one into the other, and that no
+// edit starts with a line that both sides have.
 func FuzzHunks(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nc\nd\n")
 	f.Add("", "x")
 	f.Add("x\ny", "x\ny\n")
 	f.Add("a\na\na\nb\n", "b\na\na\na\n")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		a, b := lines([]byte(before)), lines([]byte(after))
+		a, b := splitLines([]byte(before)), splitLines([]byte(after))
 		var out [][]byte
 		at := 0
 		for _, e := range diffLines(a, b) {
@@ -63,7 +63,7 @@ func Test_A_Long_Difference_Is_Bounded(t *testing.T) {
 		a.WriteString(strconv.Itoa(i) + "\n")
 		b.WriteString(strconv.Itoa(i*7) + "\n")
 	}
-	edits := diffLines(lines(a.Bytes()), lines(b.Bytes()))
+	edits := diffLines(splitLines(a.Bytes()), splitLines(b.Bytes()))
 	if len(edits) != 1 || edits[0].newTo != 200_000 {
 		t.Errorf("%d edits", len(edits))
 	}

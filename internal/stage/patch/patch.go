@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Opener opens the regular file at a path as in [Change]; a link there is not followed.
+// Opener opens the regular file at a path as in [Change]; it does not follow a link there.
 type Opener func(path string) (io.ReadCloser, error)
 
 // Sides are the two trees of a change.
@@ -83,18 +83,18 @@ func (s Sides) writeTexts(w *bufio.Writer, c Change, before, after string) error
 	if err := writeHunks(&hunks, old, now); err != nil || hunks.Len() == 0 {
 		return err
 	}
-	fmt.Fprintf(w, "--- %s\n+++ %s\n", header("a/", c.Path, before), header("b/", c.Path, after))
+	fmt.Fprintf(w, "--- %s\n+++ %s\n", formatHeader("a/", c.Path, before), formatHeader("b/", c.Path, after))
 	_, err = w.Write(hunks.Bytes())
 	return err
 }
 
-func header(prefix, path, mode string) string {
+func formatHeader(prefix, path, mode string) string {
 	if mode == "" {
 		return "/dev/null"
 	}
 	name := Quote(prefix + path)
 	if strings.Contains(name, " ") && !strings.HasPrefix(name, `"`) {
-		name += "\t" // ends the name for patch(1), as git does
+		name += "\t" // a tab ends the name for patch(1), as in git's patches
 	}
 	return name
 }
@@ -115,8 +115,8 @@ func textOf(open Opener, path string, e *Entry) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxText+1))
 }
 
-// Describe returns how the entries of one path differ; false: they do not. A nil entry does not exist. It reads the
-// contents of files. The caller fills in Conflict, Never and Note.
+// Describe returns the difference between the entries of one path; false: they are equal. A nil entry means that the
+// path does not exist. It reads the contents of files. The caller sets Conflict, Never and Note.
 func (s Sides) Describe(path string, was, now *Entry) (c Change, differs bool, err error) {
 	c = Change{Path: path, Old: was, New: now}
 	switch {
@@ -180,8 +180,8 @@ func EqualFiles(a, b io.Reader) (bool, error) {
 	}
 }
 
-// IsBinary reports whether a patch cannot show the file at path: it is over 16 MiB, has a NUL byte at its start or cannot
-// be read. Anything but a file is not binary. e may be nil.
+// IsBinary reports whether a patch cannot show the file at path: it is over 16 MiB, has a NUL byte at its start or
+// cannot be read. An entry of another type is not binary. e may be nil.
 func (e *Entry) IsBinary(open Opener, path string) bool {
 	if e == nil || e.Type != File {
 		return false
@@ -199,5 +199,5 @@ func (e *Entry) IsBinary(open Opener, path string) bool {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
-	return looksBinary(head[:n])
+	return isBinaryHead(head[:n])
 }

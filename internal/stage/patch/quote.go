@@ -13,12 +13,12 @@ const (
 	maxText = 16 << 20
 )
 
-func looksBinary(head []byte) bool {
+func isBinaryHead(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), binaryHead)], 0) >= 0
 }
 
-// Quote returns a path as git writes it in patches: in double quotes with C escapes if it has control characters, quotes,
-// backslashes or bytes beyond ASCII. So no name can end its line or move the terminal's cursor.
+// Quote returns a path as git writes it in patches: in double quotes with C escapes if it has control characters,
+// quotes, backslashes or bytes beyond ASCII. So a name cannot end its line or control the terminal.
 func Quote(name string) string {
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f })
 	if plain {

@@ -10,8 +10,8 @@ type Fingerprint struct {
 	Links uint64 `json:"l"`
 }
 
-// IsSame reports whether two fingerprints are of the same state. It ignores the change time of a file with several names,
-// which changes when another name is removed.
+// IsSame reports whether two fingerprints describe the same state. It ignores the change time of a file with several
+// names, because the removal of another name changes it.
 func (f Fingerprint) IsSame(other Fingerprint) bool {
 	if f.Links > 1 || other.Links > 1 {
 		f.Ctime, f.Links = other.Ctime, other.Links

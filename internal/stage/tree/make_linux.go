@@ -21,7 +21,8 @@ func (t *Tree) Mkfifo(path string) error {
 	return t.In(path, func(dir int, name string) error { return unix.Mknodat(dir, name, unix.S_IFIFO|0o600, 0) })
 }
 
-// Mknod creates a socket, a device or an overlay's whiteout like st.
+// Mknod creates a socket, a device or an overlay's whiteout with the type and device
+// number of st.
 func (t *Tree) Mknod(path string, st Info) error {
 	return t.In(path, func(dir int, name string) error {
 		return unix.Mknodat(dir, name, st.Format()|0o600, int(st.Rdev))
@@ -57,7 +58,7 @@ func (t *Tree) linkFile(fd int, path string) error {
 	})
 }
 
-// Chmod changes the mode of anything but a link, for which it fails with ELOOP.
+// Chmod changes the mode of an entry. It fails with ELOOP for a symbolic link.
 func (t *Tree) Chmod(path string, mode uint32) error {
 	fd, err := t.OpenAt(path, unix.O_PATH)
 	if err != nil {
@@ -74,7 +75,7 @@ func (t *Tree) Chmod(path string, mode uint32) error {
 	return unix.Chmod(proc(fd), mode)
 }
 
-// Unlink removes a name of anything but a directory.
+// Unlink removes an entry that is not a directory.
 func (t *Tree) Unlink(path string) error {
 	return t.In(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) })
 }

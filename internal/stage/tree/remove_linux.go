@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes an own directory with everything that hostile programs may have put into it. It succeeds if the directory
+// Remove removes an own directory with any content that hostile programs may have created. It succeeds if the directory
 // does not exist.
 func Remove(name string) error {
 	if err := Empty(name, ""); err != nil {
@@ -23,8 +23,9 @@ func Remove(name string) error {
 	return nil
 }
 
-// Empty removes everything in an own directory except the entry called keep. It terminates for any content: it first moves
-// directories up to one level, so that no depth exhausts descriptors or path lengths, and unlocks locked ones.
+// Empty removes all entries of an own directory except the entry called keep. It works for any content: it first moves
+// all directories to the top level, so that their depth cannot exhaust descriptors or path lengths, and it makes
+// unreadable ones readable.
 func Empty(name, keep string) error {
 	d, err := Open(name, true)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +67,7 @@ func (t *Tree) flatten(name string, next *int) error {
 	if !errors.Is(err, unix.ENOTEMPTY) {
 		return err
 	}
-	if err := unix.Fchmodat(t.fd, name, 0o700, 0); err != nil { // a directory: nothing to follow
+	if err := unix.Fchmodat(t.fd, name, 0o700, 0); err != nil { // the entry is a directory, not a link
 		return err
 	}
 	names, err := t.Names(name)
@@ -88,7 +89,7 @@ func (t *Tree) flatten(name string, next *int) error {
 
 // raise moves a directory to the top under an unused name.
 func (t *Tree) raise(path string, next *int) error {
-	// Its parent entry changes, for which the kernel wants write permission on it.
+	// The kernel requires write permission on a directory that gets another parent.
 	if err := unix.Fchmodat(t.fd, path, 0o700, 0); err != nil {
 		return err
 	}

@@ -18,13 +18,13 @@ type Tree struct {
 	own bool
 }
 
-// Open opens the directory name, which must not be a symbolic link. In an own tree a file or directory that its mode
-// locks is unlocked while it is read.
+// Open opens the directory name, which must not be a symbolic link. In an own tree, a file or directory that its mode
+// makes unreadable gets more permissions while it is read.
 func Open(name string, own bool) (*Tree, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Open(name, flags, 0)
 	if own && errors.Is(err, unix.EACCES) {
-		// Only we can write to its parent, so no other user can exchange it for a link.
+		// Only this user can write to its parent, so no other user can replace it by a link.
 		if err = os.Chmod(name, 0o700); err == nil {
 			fd, err = unix.Open(name, flags, 0)
 		}
@@ -55,7 +55,7 @@ func (t *Tree) OpenAt(path string, flags int) (int, error) {
 	}
 	for {
 		fd, err := unix.Openat2(t.fd, path, &how)
-		// EAGAIN: a rename happened meanwhile, and the kernel cannot decide.
+		// EAGAIN: a concurrent rename prevented the check in the kernel.
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
 			continue
 		}
@@ -124,8 +124,8 @@ func (i Info) IsDir() bool { return i.Exists && i.Format() == unix.S_IFDIR }
 // IsFile reports whether the entry is a regular file.
 func (i Info) IsFile() bool { return i.Exists && i.Format() == unix.S_IFREG }
 
-// IsWhiteout reports whether the entry is device 0:0, by which the kernel marks a deletion in an overlay. No program
-// inside a sandbox can create one.
+// IsWhiteout reports whether the entry is device 0:0, with which the kernel marks a deletion in an overlay. Programs
+// inside a sandbox cannot create one.
 func (i Info) IsWhiteout() bool { return i.Exists && i.Format() == unix.S_IFCHR && i.Rdev == 0 }
 
 // Fingerprint returns the fingerprint of this status.
@@ -184,7 +184,7 @@ var errNotFile = errors.New("not a regular file")
 
 // Open opens a regular file to read.
 func (t *Tree) Open(path string) (*os.File, error) {
-	// O_NONBLOCK: opening a FIFO that took its place must not block.
+	// O_NONBLOCK: the open must not block if a FIFO has replaced the file.
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK
 	fd, err := t.OpenAt(path, flags)
 	if t.own && errors.Is(err, unix.EACCES) {
@@ -208,7 +208,7 @@ func (t *Tree) Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Opened is Open as a [patch.Opener].
+// Opened is Open in the form of a [patch.Opener].
 func (t *Tree) Opened(path string) (io.ReadCloser, error) {
 	f, err := t.Open(path)
 	if err != nil {
@@ -237,7 +237,7 @@ func (t *Tree) Unlocked(path string, f func() error) error {
 	return errors.Join(f(), unix.Chmod(proc(fd), st.Mode&0o7777))
 }
 
-// proc returns a path that leads to what fd refers to.
+// proc returns a path in /proc to the file of fd.
 func proc(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // Attribute returns an extended attribute of a file or, with dir, a directory, and whether it exists. It returns a value
@@ -271,7 +271,8 @@ func (t *Tree) Attribute(path string, dir bool, name string) (string, bool, erro
 	return string(buf[:n]), true, nil
 }
 
-// Reading calls f with a descriptor of a file or directory. An own one that its mode locks is unlocked meanwhile.
+// Reading calls f with a descriptor of a file or directory. If the mode makes an own one unreadable, Reading changes
+// the mode meanwhile.
 func (t *Tree) Reading(path string, st Info, f func(fd int) error) error {
 	read := func() error {
 		fd, err := t.OpenAt(path, unix.O_RDONLY|unix.O_NONBLOCK)

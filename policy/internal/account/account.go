@@ -25,17 +25,17 @@ const (
 // program and asks no server: the home of an account of a network is the directory in /home that belongs to uid.
 func Homes(uid int) (own string, others []string) {
 	if f, err := os.Open(database); err == nil {
-		own, others = read(f, uid)
+		own, others = readHomes(f, uid)
 		_ = f.Close()
 	}
 	if own == "" {
-		own = owned(homesDir, uid)
+		own = findOwned(homesDir, uid)
 	}
 	return own, slices.DeleteFunc(others, func(home string) bool { return home == own })
 }
 
-// read reads a database. An account that cannot log in has no home of a person, except that of uid.
-func read(r io.Reader, uid int) (own string, others []string) {
+// readHomes reads a database. An account that cannot log in has no home of a person, except that of uid.
+func readHomes(r io.Reader, uid int) (own string, others []string) {
 	seen := map[string]bool{}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		fields := strings.Split(lines.Text(), ":")
@@ -61,8 +61,8 @@ func isLogin(shell string) bool {
 	return !slices.Contains([]string{"nologin", "false", "true", "sync", "shutdown", "halt"}, filepath.Base(shell))
 }
 
-// owned returns the directory in dir that belongs to uid, or "".
-func owned(dir string, uid int) string {
+// findOwned returns the directory in dir that belongs to uid, or "".
+func findOwned(dir string, uid int) string {
 	f, err := os.Open(dir)
 	if err != nil {
 		return ""

@@ -24,7 +24,7 @@ second:x:1005:1005::/home/me:/bin/sh
 `
 	all := []string{"/root", "/home/me", "/home/plain"}
 	for uid, want := range map[int]string{0: "/root", 1000: "/home/me", 1001: "/srv/service", 1003: "", 7: ""} {
-		if own, others := read(strings.NewReader(passwd), uid); own != want || !slices.Equal(others, all) {
+		if own, others := readHomes(strings.NewReader(passwd), uid); own != want || !slices.Equal(others, all) {
 			t.Errorf("uid %d: own %q, others %q", uid, own, others)
 		}
 	}
@@ -37,7 +37,7 @@ func Test_The_Home_Of_The_Last_Of_Many_Accounts_Is_Found(t *testing.T) {
 		fmt.Fprintf(&b, "u%d:x:%d:%d::/home/u%d:/bin/sh\n", i, i, i, i)
 	}
 	last := 3*maxHomes - 1
-	own, others := read(strings.NewReader(b.String()), last)
+	own, others := readHomes(strings.NewReader(b.String()), last)
 	if own != fmt.Sprintf("/home/u%d", last) || len(others) != maxHomes {
 		t.Errorf("own %q, %d others", own, len(others))
 	}
@@ -49,10 +49,10 @@ func Test_An_Account_Of_A_Network_Has_The_Home_That_Belongs_To_It(t *testing.T) 
 	if err := os.Mkdir(filepath.Join(dir, "me"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := owned(dir, os.Getuid()); got != filepath.Join(dir, "me") {
+	if got := findOwned(dir, os.Getuid()); got != filepath.Join(dir, "me") {
 		t.Errorf("got %q", got)
 	}
-	if got := owned(dir, os.Getuid()+1); got != "" {
+	if got := findOwned(dir, os.Getuid()+1); got != "" {
 		t.Errorf("somebody else's: %q", got)
 	}
 }

@@ -27,7 +27,7 @@ func (h *Host) locateAccounts(own string, others []string) {
 	if own != "" {
 		others = slices.Insert(others, 0, own)
 	}
-	// The project's owner counts before accounts that the project has nothing to do with.
+	// The project's owner comes before accounts that do not own the project.
 	slices.SortStableFunc(others, func(a, b string) int {
 		return compareBool(b == own || hostpath.IsWithin(h.Workspace, b), a == own || hostpath.IsWithin(h.Workspace, a))
 	})
@@ -54,7 +54,7 @@ func isSearchable(dir string) bool {
 	return syscall.Access(dir, search) == nil
 }
 
-// hideAccounts hides the secrets in the homes of accounts, wherever HOME leads. A layer that turns @base off opens them.
+// hideAccounts hides the secrets in the homes of accounts, whatever HOME is. A layer that turns @base off opens them.
 func (f *Resolution) hideAccounts() {
 	if f.Workspace != "" && !f.presets["@base"] {
 		return
@@ -79,8 +79,8 @@ func (f *Resolution) hideAccounts() {
 	f.hideStrangers()
 }
 
-// hideStrangers hides the homes of the accounts beyond [maxAccounts], and shows the others where they lie in a directory
-// that is hidden for that.
+// hideStrangers hides the homes of the accounts beyond [maxAccounts]. If it hides a whole directory of homes, it shows the other
+// homes in it again.
 func (f *Resolution) hideStrangers() {
 	parents := map[string]int{}
 	for _, home := range f.strangers {

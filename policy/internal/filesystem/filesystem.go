@@ -137,7 +137,7 @@ func (f *Resolution) preset(name string, p presetRule) {
 	if err != nil || hostpath.ReservedRoot(at.Path) != "" {
 		return
 	}
-	// A home directory of / or /tmp says nothing about those directories.
+	// A preset's rule for a home directory of / or /tmp would change those directories.
 	if p.path == "~" && (at.Path == "/" || f.isPrivate(at.Path)) || at.Path == "/" {
 		return
 	}
@@ -152,9 +152,8 @@ func (f *Resolution) preset(name string, p presetRule) {
 	})
 }
 
-// planted returns a symbolic link on the way to at that lies where commands may
-// write and leads out of there, or "". A command of an earlier run may have put it
-// in the place of what the rule means.
+// planted returns a symbolic link on the way to at that is in a writable directory and points out of it, or "". A command of an
+// earlier run may have put it at the path that the rule names.
 func (f *Resolution) planted(at hostpath.Place) string {
 	for _, link := range at.Links {
 		for _, r := range f.rules {
@@ -166,7 +165,7 @@ func (f *Resolution) planted(at hostpath.Place) string {
 	return ""
 }
 
-// isPrivate reports whether a private file system stands at path.
+// isPrivate reports whether a private file system is mounted at path.
 func (f *Resolution) isPrivate(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.Access == Private && r.Path == path })
 }
@@ -222,7 +221,7 @@ func (f *Resolution) written(i int, key string, n int, written string, access Ac
 				WithHint("name %s itself if that is meant", at.Path)
 		}
 		if at.Blocked != "" && access != ReadWrite {
-			// Inside, chmod(1) could open a directory that we cannot look into now.
+			// Inside, chmod(1) could open a directory that this process cannot read now.
 			at.Path, at.Exists, at.Dir = at.Blocked, true, true
 		}
 		if at.Path == "/" && access != ReadOnly {
@@ -248,7 +247,7 @@ func (f *Resolution) written(i int, key string, n int, written string, access Ac
 type match struct {
 	path  string
 	exact bool
-	none  bool // a glob without matches stands for itself, in messages
+	none  bool // a glob without matches: the path is the pattern, for messages
 }
 
 // expand returns what a written path stands for. A path with metacharacters that

@@ -26,8 +26,7 @@ var infoFiles = []string{"refs", "refs_*"}
 // infoRules are the files there that git obeys.
 var infoRules = []string{"attributes", "exclude", "grafts", "sparse-checkout"}
 
-// protectRepositories shields the repositories that were found, and those that
-// the start directories lie in.
+// protectRepositories shields the repositories that were found, and those that contain the start directories.
 func (f *Resolution) protectRepositories(found []git.Repository) {
 	global := f.globalGitConfig()
 	for _, r := range found {
@@ -63,8 +62,7 @@ func (f *Resolution) protectAncestor(dir, start string, global []git.Variable) {
 	}
 }
 
-// protectCheckout shields the repository whose .git (a directory, a link to one,
-// or a file that points to one) stands in root.
+// protectCheckout shields the repository whose .git (a directory, a link to one, or a file that points to one) is in root.
 func (f *Resolution) protectCheckout(root string, global []git.Variable) {
 	at, err := f.look.Below(root, ".git")
 	if err != nil || !at.Exists {
@@ -91,7 +89,7 @@ func (f *Resolution) protectCheckout(root string, global []git.Variable) {
 	f.protectGitDir(dir, root, global)
 }
 
-// guardLinks keeps links from being replaced while what they lead to stays as it is.
+// guardLinks prevents commands from replacing links whose targets are protected.
 func (f *Resolution) guardLinks(at hostpath.Place, root string) {
 	r := f.protection(at, filepath.Join(root, ".git"), "@git")
 	r.Access, r.Missing, r.guard = ReadOnly, true, true
@@ -108,7 +106,7 @@ func (f *Resolution) protectGitDir(dir, root string, global []git.Variable) {
 			f.protectBelow(dir, name, "@git")
 		}
 		if branches := filepath.Join(dir, "branches"); isEmptyDir(branches) {
-			f.guardAll(branches) // no mount for what git's template makes everywhere
+			f.guardAll(branches) // no mount for a directory that git's template creates in every repository
 		} else {
 			f.protectPath(branches, "@git")
 		}
@@ -139,7 +137,7 @@ func (f *Resolution) protectInfo(dir string) {
 	}
 	f.guardAll(dir, infoFiles...)
 	if err != nil {
-		// By name too: a directory that already holds them must not take its place.
+		// Guarded by name, too: a command must not replace the directory by one that already has these files.
 		for _, name := range infoRules {
 			f.protectBelow(dir, name, "@git")
 		}
@@ -230,7 +228,7 @@ func (f *Resolution) grantGit() {
 		if f.isRequested(common) {
 			return
 		}
-		// The main checkout's own state is not the business of this worktree.
+		// Commands in this worktree do not need the main checkout's own state.
 		for _, name := range []string{"HEAD", "index"} {
 			f.preset("@git", presetRule{path: filepath.Join(common, name), access: ReadOnly})
 		}

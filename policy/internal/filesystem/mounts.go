@@ -27,8 +27,7 @@ func (f *Resolution) mounts(index map[*rule]int) []Mount {
 	return out
 }
 
-// guardList returns the names that must not come into being, where the sandbox
-// could make them.
+// guardList returns the names that must not be created, in directories in which the sandbox could create them.
 func (f *Resolution) guardList(index map[*rule]int) []Guard {
 	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.isFreed(r) })
 	var explicit []*rule

@@ -25,7 +25,7 @@ func IsObeyed(path string) bool {
 	return false
 }
 
-// isObeyedInGit reports whether git obeys a path in the git directory. A .git that is a file leads to another one.
+// isObeyedInGit reports whether git obeys a path in the git directory. A .git that is a file points to another directory.
 func isObeyedInGit(path []string) bool {
 	if len(path) == 0 {
 		return true

@@ -55,8 +55,7 @@ func (f *Resolution) protect() error {
 	return f.protectOwn()
 }
 
-// shield adds a protection for one path, whether it exists or not. Only where the
-// layers let the sandbox write does it have an effect.
+// shield adds a protection for one path, whether it exists or not. It has an effect only where the layers let the sandbox write.
 func (f *Resolution) shield(at hostpath.Place, pattern, preset string) {
 	writable := f.wide.access(at.Path) == ReadWrite
 	for _, l := range at.Links {
@@ -116,8 +115,7 @@ func (f *Resolution) pin(dir, preset string) {
 	f.add(r)
 }
 
-// guardAll lets nothing but the excepted names come into being in dir, a part of
-// a git directory.
+// guardAll forbids to create any names but the excepted ones in dir, a part of a git directory.
 func (f *Resolution) guardAll(dir string, except ...string) {
 	r := f.protection(hostpath.Place{Path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), "@git")
 	r.Access = ReadOnly
@@ -143,7 +141,7 @@ func (f *Resolution) walkRoots() []string {
 	return out
 }
 
-// isWalked reports whether a search from above comes by path.
+// isWalked reports whether a search that begins above path reaches it.
 func (f *Resolution) isWalked(path string) bool {
 	for path != "/" {
 		r := f.wide.at(filepath.Dir(path))
@@ -205,8 +203,8 @@ func (f *Resolution) protectPrograms() {
 	}
 }
 
-// repositoryFree returns the roots below which no repository may come into being: all that is writable on the host,
-// caches too, because a link in the workspace can lead there. Where a rule names a .git, it may.
+// repositoryFree returns the roots below which no repository may be created: all writable directories of the host, caches too,
+// because a link in the workspace can point there. A .git that a rule names may be created.
 func (f *Resolution) repositoryFree() []string {
 	var out []string
 	for _, root := range f.wide.paths() {
@@ -253,7 +251,8 @@ func (f *Resolution) protectOwn() error {
 	return nil
 }
 
-// QuarantineDir is the directory, in that of agent-sandbox's data, of files that commands made in spite of a refusal.
+// QuarantineDir is the directory, below agent-sandbox's data directory, for files that commands created although the guard had
+// refused them.
 const QuarantineDir = "quarantine"
 
 // hideCopies hides the stages and the quarantine: they may hold files that the policy

@@ -41,7 +41,7 @@ const maxRedacted = 1<<20 + 1
 type Redacted struct {
 	Path   string // resolved
 	Format redact.Format
-	File   *redact.File // nil: it was not understood
+	File   *redact.File // nil: the file was not understood
 	Err    error        // why not
 }
 

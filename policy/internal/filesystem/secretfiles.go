@@ -17,8 +17,7 @@ import (
 // rankHidden is above every layer: nothing opens what it hides.
 const rankHidden = math.MaxInt
 
-// hideSecrets hides the files that hold secrets, of every layer: what a later one
-// replaces is secret all the same.
+// hideSecrets hides the files that hold secrets, of every layer: a secret that a later layer replaces is still secret.
 func (f *Resolution) hideSecrets() error {
 	for i := range f.layers {
 		l := &f.layers[i]
@@ -28,7 +27,7 @@ func (f *Resolution) hideSecrets() error {
 			if _, err := f.hideFile(l, key+".from_file", s.FromFile, true); err != nil {
 				return err
 			}
-			// Without another source the file is where the value comes from.
+			// Without another source the value comes from the file.
 			root, err := f.hideFile(l, key+".file", s.File, !layer.HasSource(s))
 			if err != nil {
 				return err
@@ -42,7 +41,7 @@ func (f *Resolution) hideSecrets() error {
 				return err
 			}
 		}
-		// Who can read the password of an upstream proxy could tell it to any host that is allowed.
+		// A command that can read the password of an upstream proxy could send it to any host that is allowed.
 		if u, err := url.Parse(l.Policy.Network.Upstream); err == nil && u.User != nil && filepath.IsAbs(l.File) {
 			if _, err := f.hideFile(l, "network.upstream", l.File, true); err != nil {
 				return err

@@ -53,7 +53,7 @@ func (f *Resolution) compare(i int, layers []sandbox.Layer) error {
 // widening is one place where a policy gives more than another.
 type widening struct {
 	path string
-	rule *rule // that decides about it; nil: a preset that is missing
+	rule *rule // the rule that decides about the path; nil: no single rule does
 }
 
 // widens returns the first place where f gives more than o, or nil. Between the

@@ -24,7 +24,7 @@ type rule struct {
 	entry   int      // its index there
 	trusted bool     // of a layer that may widen
 	dir     bool     // the path is a directory
-	guard   bool     // when Missing, it must not come into being
+	guard   bool     // when Missing, the path must not be created
 	pin     bool     // the path must not be renamed
 	links   []string // symbolic links on the way to Path
 }
@@ -60,8 +60,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// tree maps paths to the rule that decides about each. A path without an entry is
-// as its nearest ancestor with one; above all stands the read-only root.
+// tree maps paths to the rule that decides about each. A path without an entry has the rule of its nearest ancestor with one;
+// without such an ancestor it is read-only, as the root is.
 type tree map[string]*rule
 
 // decide picks the winner at each path among the rules for which use is true.

@@ -33,8 +33,7 @@ func Test_A_Configuration_Is_Read_As_Git_Reads_It(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig holds that a hostile configuration ends in variables, never
-// in a panic or an endless loop.
+// FuzzParseConfig checks that parsing a hostile configuration ends, without a panic or an endless loop.
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("[a \"b\\\"c\"]\n d = \"e\\\n f\" # g\n[include]path=~/x\\"))
 	f.Fuzz(func(t *testing.T, data []byte) {

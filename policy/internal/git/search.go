@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Kind says in which shape a Repository was found.
+// Kind is the shape in which a Repository was found.
 type Kind int
 
 // The kinds.
@@ -80,7 +80,7 @@ func (l *listing) add(name string, dir bool) {
 // is_git_directory() in git's setup.c asks for the same three.
 func (l *listing) isBare() bool { return l.head && l.objects && l.refs }
 
-// search walks directories with a few workers over one stack.
+// search visits directories with a few workers that share one stack.
 type search struct {
 	stops map[string]bool
 	names *Names
@@ -117,7 +117,7 @@ func Search(roots []string, stops map[string]bool, names *Names) (found []Reposi
 // small is the number of directories up to which a search starts no workers.
 const small = 128
 
-// alone visits the first directories.
+// alone visits the first directories without workers.
 func (s *search) alone() {
 	buf := make([]byte, 8<<10)
 	for range small {

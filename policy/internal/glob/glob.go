@@ -57,7 +57,7 @@ func Parse(path string, from int) (Glob, error) {
 	if slices.Contains(parts, "..") {
 		return g, errors.New("invalid glob: .. after a metacharacter")
 	}
-	if alternatives(g.pattern) > maxAlternatives {
+	if countAlternatives(g.pattern) > maxAlternatives {
 		return g, errors.New("too many alternatives in braces")
 	}
 	g.pattern = strings.Join(parts, "/")
@@ -88,8 +88,8 @@ func hasSlashInBraces(pattern string) bool {
 	return false
 }
 
-// alternatives bounds the number of patterns that braces stand for.
-func alternatives(pattern string) int {
+// countAlternatives returns the number of patterns that braces stand for.
+func countAlternatives(pattern string) int {
 	n, commas := 1, []int{}
 	for i := 0; i < len(pattern) && n <= maxAlternatives; i++ {
 		switch last := len(commas) - 1; {
@@ -107,9 +107,8 @@ func alternatives(pattern string) int {
 	return n
 }
 
-// Expand returns the paths that exist and match, sorted. We walk ourselves
-// because io/fs refuses names that are not UTF-8, and a file with such a name
-// would escape its rule.
+// Expand returns the paths that exist and match, sorted. It does not use io/fs, which refuses names that are not UTF-8: a file
+// with such a name would escape its rule.
 func (g *Glob) Expand() ([]string, error) {
 	base, err := hostpath.Locate(g.base)
 	if err != nil || !base.Dir {

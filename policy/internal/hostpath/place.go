@@ -20,24 +20,23 @@ const (
 	maxLinks = 40   // symbolic links followed in one look-up
 )
 
-// Place is the location on the host to which a path leads.
+// Place is the location on the host that a path resolves to.
 type Place struct {
 	Path    string   // clean and absolute; resolved as far as it exists
-	Exists  bool     // whether a file of any type stands there
+	Exists  bool     // whether a file of any type exists there
 	Dir     bool     // whether that is a directory
 	Links   []string // the paths of the symbolic links that were followed
 	Blocked string   // the directory that this process may not search, where the resolution ended; empty: none
 }
 
-// Lookups remembers what stands at a path while one policy is resolved: hundreds
-// of paths share their directories, and one answer keeps the plan consistent. A
-// nil Lookups remembers nothing.
+// Lookups caches the entries at paths while one policy is resolved: hundreds of paths share their directories, and one answer
+// keeps the plan consistent. A nil Lookups caches nothing.
 type Lookups struct {
 	seen map[string]lookup
 	dirs map[string]*listing // by directory
 }
 
-// NewLookups returns one that remembers nothing yet.
+// NewLookups returns an empty cache.
 func NewLookups() *Lookups {
 	const usual = 200 // paths that the default policy asks for
 	return &Lookups{seen: make(map[string]lookup, usual), dirs: map[string]*listing{}}
@@ -50,7 +49,7 @@ type lookup struct {
 	err    error
 }
 
-// lstat returns what stands at path, which is called name in dir.
+// lstat describes the entry at path, whose name in the directory dir is name.
 func (l *Lookups) lstat(path, dir, name string) lookup {
 	if l == nil {
 		return lstat(path)
@@ -131,7 +130,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// Locate is [Lookups.Locate] without memory.
+// Locate is [Lookups.Locate] without a cache.
 func Locate(path string) (Place, error) { return (*Lookups)(nil).Locate(path) }
 
 // Locate resolves an absolute path as the kernel would: link by link, with ".."
@@ -193,8 +192,8 @@ func (l *Lookups) Below(root, path string) (Place, error) {
 	return at, nil
 }
 
-// wholePath joins root and a clean path. The path of each component is then a part of that string and needs no memory
-// of its own. It returns "" for a path that is not clean.
+// wholePath joins root and a clean path. The path of each component is then a part of that string and needs no allocation of its
+// own. It returns "" for a path that is not clean.
 func wholePath(root, path string) string {
 	switch {
 	case path == "" || filepath.Clean(path) != path:

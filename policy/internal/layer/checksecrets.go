@@ -16,8 +16,7 @@ import (
 // variableName matches the names of variables that every program can read.
 var variableName = compileLater(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ownVariables are variables whose value is ours to choose: a placeholder there
-// would break the sandbox and not protect anything.
+// ownVariables are variables whose value agent-sandbox sets: a placeholder there would break the sandbox and protect nothing.
 var ownVariables = []string{
 	"PATH", "HOME", "PWD", "SHELL", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "NODE_USE_ENV_PROXY", "NODE_EXTRA_CA_CERTS",
 	"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
@@ -61,7 +60,7 @@ func checkSecretName(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.Er
 	return nil
 }
 
-// HasSource reports whether a secret says where its value comes from.
+// HasSource reports whether a secret names a source of its value.
 func HasSource(s sandbox.Secret) bool {
 	return s.FromEnv != "" || s.FromFile != "" || len(s.FromCommand) > 0
 }
@@ -101,7 +100,7 @@ func checkSecretHosts(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.E
 		return Errorf(l, key, "found no hosts, expected those that get the value")
 	}
 	for i, text := range s.Hosts {
-		if why := secretHost(text); why != "" {
+		if why := checkSecretHost(text); why != "" {
 			return Errorf(l, jsonc.IndexKey(key+".hosts", i), "%s: %s", jsonc.Clip(text), why)
 		}
 	}
@@ -111,8 +110,8 @@ func checkSecretHosts(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.E
 	return nil
 }
 
-// secretHost says what is wrong with a host that a secret is bound to, or "".
-func secretHost(text string) string {
+// checkSecretHost returns what is wrong with a host that a secret is bound to, or "".
+func checkSecretHost(text string) string {
 	scheme, host, ok := strings.Cut(text, "://")
 	if !ok {
 		scheme, host = "https", text

@@ -30,8 +30,7 @@ var secrets = []string{
 	"~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "~/.rediscli_history", "~/.lesshst",
 }
 
-// ProjectNames are run or obeyed by an editor, an agent, a shell or a CI service
-// on the host, when they stand at the root of a project.
+// ProjectNames are files that an editor, an agent, a shell or a CI service on the host runs or obeys at the root of a project.
 var ProjectNames = []string{
 	// editors
 	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc",
@@ -54,9 +53,8 @@ var ProjectNames = []string{
 	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
 }
 
-// NestedNames are those of ProjectNames that programs obey in whichever directory a user opens, enters or starts
-// them. The others
-// take effect at the top of a repository or in the home directory only.
+// NestedNames are those of ProjectNames that programs obey in any directory that a user opens, enters or starts them in. The
+// others take effect at the top of a repository or in the home directory only.
 var NestedNames = []string{
 	// editors
 	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc",
@@ -104,9 +102,8 @@ var HomeNames = []string{
 	".codex/.env", ".codex/packages", ".codex/hooks", ".codex/prompts", ".codex/skills", ".codex/rules", ".codex/plugins", ".pi/agent/settings.json",
 	".pi/agent/extensions", ".pi/agent/skills", ".pi/agent/prompts", ".pi/agent/hooks", ".pi/agent/tools", ".pi/agent/AGENTS.md",
 	".pi/agent/SYSTEM.md", ".pi/agent/models.json", ".pi/agent/bin", ".pi/agent/git", ".pi/agent/npm",
-	// inside what @caches makes writable: programs that stand on people's PATH, and
-	// what their tools obey. Caches of build results stay writable: that is what
-	// they are for, and "!@caches" is the answer for code that is known to be hostile.
+	// inside what @caches makes writable: programs in people's PATH, and files that their tools obey. Caches of build results stay
+	// writable, because builds need them; for code that is known to be hostile, use "!@caches".
 	".cargo/config", ".cargo/config.toml", ".cargo/env", ".cargo/bin", "go/bin", ".bun/bin", ".bun/install/global", ".npm/bin",
 	// what shells, editors and git hooks on the host read from ~/.cache as code
 	".cache/gitstatus", ".cache/p10k", ".cache/zsh", ".cache/oh-my-zsh", ".cache/ohmyzsh", ".cache/prezto", ".cache/antidote",

@@ -40,7 +40,7 @@ func Members(name string) []string {
 	return nil
 }
 
-// Use says what a rule of a preset makes of its path.
+// Use is what a rule of a preset does with its path.
 type Use int
 
 // The uses.
@@ -63,28 +63,28 @@ func Rules(preset string) []Rule {
 	switch preset {
 	case "@base":
 		return append([]Rule{{Path: ".", Use: ReadWrite}, {Path: "~", Use: ReadOnly}},
-			each(Hidden, true, secrets)...)
+			makeRules(Hidden, true, secrets)...)
 	case "@caches":
-		return each(ReadWrite, false, []string{"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo"})
+		return makeRules(ReadWrite, false, []string{"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo"})
 	case "@agents":
-		return append(each(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.pi"}),
+		return append(makeRules(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.pi"}),
 			Rule{Path: "~/.claude.json", Use: ReadOnly, Guard: true}) // it names MCP servers, which are commands
 	case "@claude":
-		return each(ReadWrite, false, []string{"~/.claude", "~/.claude.json", "~/.claude/.credentials.json", "~/.claude/ide"})
+		return makeRules(ReadWrite, false, []string{"~/.claude", "~/.claude.json", "~/.claude/.credentials.json", "~/.claude/ide"})
 	case "@codex":
-		return each(ReadWrite, false, []string{"~/.codex", "~/.codex/auth.json"})
+		return makeRules(ReadWrite, false, []string{"~/.codex", "~/.codex/auth.json"})
 	case "@gemini":
-		return each(ReadWrite, false, []string{"~/.gemini/oauth_creds.json"})
+		return makeRules(ReadWrite, false, []string{"~/.gemini/oauth_creds.json"})
 	case "@opencode":
-		return each(ReadWrite, false, []string{"~/.local/share/opencode", "~/.local/share/opencode/auth.json", "~/.local/share/opencode/mcp-auth.json"})
+		return makeRules(ReadWrite, false, []string{"~/.local/share/opencode", "~/.local/share/opencode/auth.json", "~/.local/share/opencode/mcp-auth.json"})
 	case "@pi":
-		return each(ReadWrite, false, []string{"~/.pi", "~/.pi/agent/auth.json"})
+		return makeRules(ReadWrite, false, []string{"~/.pi", "~/.pi/agent/auth.json"})
 	}
 	// A missing lint configuration may be created: a new project needs one.
-	return each(ReadOnly, false, lintFiles(preset))
+	return makeRules(ReadOnly, false, lintFiles(preset))
 }
 
-func each(use Use, guard bool, paths []string) []Rule {
+func makeRules(use Use, guard bool, paths []string) []Rule {
 	out := make([]Rule, len(paths))
 	for i, p := range paths {
 		out[i] = Rule{p, use, guard}

@@ -1,4 +1,4 @@
-// Package program finds the programs on the host that a command's name leads to.
+// Package program finds the programs on the host that a command's name resolves to.
 package program
 
 import (
@@ -89,7 +89,7 @@ func hardLinks(dir string, known []os.FileInfo) []string {
 }
 
 // Real chooses the program behind a wrapper from targets, of which there is at least one: the first, as PATH would. With
-// skipScripts it is the first that is not a script: a script called git runs another git, which is wrapped too and would
+// skipScripts Real chooses the first that is not a script: a script called git runs another git, which is wrapped too and would
 // run the script again.
 func Real(targets []string, skipScripts bool) string {
 	if skipScripts {

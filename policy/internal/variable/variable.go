@@ -1,5 +1,5 @@
-// Package variable judges environment variables by their names and values: which ones hold a secret, make a program load
-// code, or lead to services of the host.
+// Package variable classifies environment variables by their names and values: those that hold a secret, make a program load
+// code, or point to services of the host.
 package variable
 
 import (
@@ -34,7 +34,7 @@ var loaderNames = []string{
 	"GIT_EXTERNAL_DIFF", "GIT_TEMPLATE_DIR",
 }
 
-// serviceNames lead to sockets, displays, agents and sessions of the host.
+// serviceNames point to sockets, displays, agents and sessions of the host.
 var serviceNames = []string{
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNOME_KEYRING_*",
 	"DBUS_*", "AT_SPI_BUS_ADDRESS", "XDG_RUNTIME_DIR", "SESSION_MANAGER",
@@ -46,16 +46,16 @@ var serviceNames = []string{
 	"CONTAINER_HOST", "KUBECONFIG",
 }
 
-// dockerNames lead to the Docker engine, and pass where the policy allows it.
+// dockerNames point to the Docker engine, and pass where the policy allows it.
 var dockerNames = []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY"}
 
-// secretNames are secret although no part of their name says so.
+// secretNames are secret although no part of the name is in secretParts or secretEndings.
 var secretNames = []string{
 	"AWS_*", "OP_SESSION_*", "DATABASE_URL", "MYSQL_PWD", "DB_PWD", "SSHPASS",
 	"GOOGLE_APPLICATION_CREDENTIALS", "CONNECTION_STRING",
 }
 
-// plainNames are none of these although a list above takes them in.
+// plainNames are not secret although a list above matches them.
 var plainNames = []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT", "AWS_CA_BUNDLE"}
 
 // secretParts make a name secret when they are one of its parts: AUTH is in
@@ -72,7 +72,7 @@ var secretEndings = []string{
 	"APIKEY", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "AUTHKEY",
 }
 
-// plainKeys stand before KEY in names of things that are not secret.
+// plainKeys precede KEY in names of variables that are not secret.
 var plainKeys = []string{"PUBLIC", "PUB", "SORT", "CACHE", "PRIMARY", "FOREIGN", "PARTITION", "HOT"}
 
 // Compiled when a value needs them: few do, and a command that starts in
@@ -126,7 +126,7 @@ func isPlainValue(v string) bool {
 	return slices.Contains([]string{"", "0", "1", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(v))
 }
 
-// isProxyLogin catches what urlLogin cannot see: proxies are also written without a scheme.
+// isProxyLogin finds logins that urlLogin does not match: proxies are also written without a scheme.
 func isProxyLogin(name, value string) bool {
 	return strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
 }
@@ -145,7 +145,7 @@ func isSecretName(name, value string) bool {
 	for i, p := range parts {
 		switch {
 		case p == "TOKENS" && isNumber(value):
-			// MAX_OUTPUT_TOKENS=8000 counts; it is not one.
+			// MAX_OUTPUT_TOKENS=8000 is a number of tokens, not a token.
 		case slices.Contains(secretParts, p),
 			slices.ContainsFunc(secretEndings, func(end string) bool { return strings.HasSuffix(p, end) }):
 			return true

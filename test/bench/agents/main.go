@@ -1,7 +1,7 @@
-// Command agents measures what the pipeline of assistants costs by itself: a request to a model that answers at once,
-// directly and through an assistant, and an agent that does nothing, alone in bubblewrap and as an assistant's, in turn,
-// round after round, and compared within a round. With -claude the agent is Claude Code. Everything but the agents is in one
-// process on loopback. It prints Markdown.
+// Command agents measures the overhead of the pipeline of assistants. It sends a request to a model that answers at once,
+// directly and through an assistant, and it runs an agent that does nothing, alone in bubblewrap and as an assistant's. Each
+// round runs them in turn, and times are compared within a round. With -claude it also measures Claude Code. Everything
+// except the agents is in one process on loopback. It prints Markdown.
 package main
 
 import (

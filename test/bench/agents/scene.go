@@ -58,8 +58,8 @@ type scene struct {
 	driver           *bwrap.Driver
 	pipeline         *agent.Pipeline
 	ends             []func() error
-	running          string // the assistant whose agent is asked for
-	gate             func() // that a request passes before it is answered; nil: none. Set while nothing runs
+	running          string // the assistant that the running request names
+	gate             func() // which each request waits for before it is answered; nil: none. Set only while no request runs
 }
 
 func newScene(ctx context.Context, claude, hooks string) (_ *scene, err error) {
@@ -135,7 +135,7 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.gate()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, answer) // the client may have gone
+	_, _ = io.WriteString(w, answer) // the client may have disconnected
 }
 
 // assemble makes the pipeline, whose hooks run in workers of the program hooksProgram.
@@ -241,7 +241,8 @@ func (s *scene) alone(ctx context.Context, name string) error {
 	return errors.Join(err, box.Close(context.WithoutCancel(ctx)), os.RemoveAll(work))
 }
 
-// crowd asks n assistants at once, none of which is answered before all have asked, and prints the time and memory.
+// crowd sends requests to n assistants at once; the model answers none before all have arrived. It prints the time
+// and memory.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	var before, peak runtime.MemStats
 	runtime.GC()

@@ -1,6 +1,7 @@
-// Command broker measures what the model broker adds to a request and to the events of a stream: a server that answers at
-// once is asked directly and through the broker, in its own API and translated from another, in turn, round after round,
-// and compared within a round. Everything is in one process on loopback. It prints Markdown.
+// Command broker measures what the model broker adds to a request and to the events of a stream. It sends requests to a
+// server that answers at once: directly, through the broker in the server's own API, and through the broker in another
+// API. Each round runs them in turn, and times are compared within a round. Everything is in one process on loopback. It
+// prints Markdown.
 package main
 
 import (
@@ -21,7 +22,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("broker", flag.ContinueOnError)
 	n := flags.Int("rounds", 50, "rounds that count, after five that warm up")
-	size := flags.Int("size", 100<<10, "`BYTES` of what is said in a request")
+	size := flags.Int("size", 100<<10, "`BYTES` of text in a request")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil

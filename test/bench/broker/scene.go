@@ -21,7 +21,7 @@ type keys struct{}
 
 func (keys) Key(context.Context, connector.Secret) (string, error) { return "", nil }
 
-// scene is a server that speaks Chat, and a broker before it.
+// scene is a server that speaks Chat, and a broker in front of it.
 type scene struct {
 	server, front *httptest.Server
 	broker        *broker.Broker
@@ -54,7 +54,7 @@ func (s *scene) close() error {
 	return err
 }
 
-// answer sends as many events as the model's name says, each by itself.
+// answer sends as many events as the model's name says, each in its own write.
 func answer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

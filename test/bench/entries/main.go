@@ -1,6 +1,6 @@
-// Command entries measures what a call costs in a sandbox that makes a directory entry, which the guard makes in place of the
-// kernel, and what that means for programs that make many. The entries lie in memory, in /dev/shm outside and in the private
-// /tmp inside, or on the disk of the home. It prints Markdown tables. build/scripts/bench.sh runs it.
+// Command entries measures system calls that create directory entries. In a sandbox the guard executes these calls in place
+// of the kernel. It also measures programs that create many entries. The entries are in memory (/dev/shm outside, the private
+// /tmp inside) or on the disk of the home. It prints Markdown tables. build/scripts/bench.sh runs it.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	calls = "calls" // the argument that makes this program make the calls, in the directory that follows
-	// each is the number of calls of a kind that one time is the mean of.
+	calls = "calls" // with this argument, the program makes the calls in the directory of the next argument
+	// the number of calls of a kind in one time, which is their mean
 	each = 2000
-	// files is how many the repository and the archive have.
+	// files is the number of files in the repository and in the archive.
 	files = 10_000
 )
 
@@ -57,10 +57,10 @@ func run(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(s.project), os.RemoveAll(s.outside))
 }
 
-// scene is a project with a repository and an archive, and the directory for what programs make outside.
+// scene is a project with a repository and an archive, and the directory for the output of programs outside a sandbox.
 type scene struct{ command, project, outside string }
 
-// newScene makes a scene. With an error, what has been made is to be removed, too.
+// newScene makes a scene. If it returns an error, the caller removes the incomplete scene, too.
 func newScene(ctx context.Context, command string) (s scene, err error) {
 	if s.command, err = filepath.Abs(command); err != nil {
 		return s, err
@@ -90,7 +90,7 @@ func newScene(ctx context.Context, command string) (s scene, err error) {
 	return s, nil
 }
 
-// memory is a directory in memory.
+// memory returns a directory in memory.
 func (s *scene) memory(inside bool) string {
 	if inside {
 		return "/tmp"
@@ -210,7 +210,7 @@ func (s *scene) reportCalls(ctx context.Context, count int) error {
 	return nil
 }
 
-// program is a program to measure: a script whose arguments are the directory for what it makes, and one in memory.
+// program is a program to measure: a script with two arguments, the directory for its output and a directory in memory.
 type program struct{ name, script string }
 
 // reportPrograms prints the time of programs that make many files.
@@ -221,7 +221,7 @@ func (s *scene) reportPrograms(ctx context.Context, count int) error {
 		`cp -r packages "$1/made" && cd "$1/made" && npm ci --offline --cache "$OLDPWD/npm-cache" --no-audit --no-fund --no-update-notifier --loglevel=error >&2`,
 	}
 	memory := []program{clone, {"tar -x of 10,000 files", `mkdir "$1/made"; tar -xf files.tar -C "$1/made"`}}
-	// A sandbox lets no repository come into being in the work tree.
+	// A sandbox permits no new repository in the work tree.
 	disk := []program{{"git clone of 10,000 files, the repository in memory", `git clone -q --bare --no-hardlinks repository "$2/bare" && mkdir "$1/made" &&
 		export GIT_DIR="$2/bare" GIT_WORK_TREE="$1/made" && git read-tree HEAD && git checkout-index -q -a`}}
 	if _, err := exec.LookPath("npm"); err == nil {
@@ -239,7 +239,7 @@ func (s *scene) reportPrograms(ctx context.Context, count int) error {
 	return s.reportIn(ctx, "The same on the disk", disk, count, func(bool) string { return s.project })
 }
 
-// reportIn prints the time of programs that make files in a directory, which depends on whether they are inside.
+// reportIn prints the time of programs that create files in a directory; the directory differs inside and outside.
 func (s *scene) reportIn(ctx context.Context, title string, programs []program, count int, dir func(inside bool) string) error {
 	group := rounds.Group{Title: title, Warm: 1, Rounds: count}
 	for _, p := range programs {

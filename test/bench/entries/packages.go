@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// packages is the number that npm installs.
+	// packages is the number of packages that npm installs.
 	packages = 500
-	// modules is the number of source files of each; with two more, it has what many published packages have.
+	// modules is the number of source files in each; with two more files, a package is as large as many published ones.
 	modules = 12
 )
 
@@ -34,7 +34,7 @@ func (s *scene) preparePackages(ctx context.Context) error {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(archives[name]) // npm reports what it lacks
+		_, _ = w.Write(archives[name]) // npm reports what is missing
 	}))
 	defer registry.Close()
 	type locked struct {
@@ -85,7 +85,7 @@ func (s *scene) preparePackages(ctx context.Context) error {
 	return os.RemoveAll(filepath.Join(dir, "node_modules"))
 }
 
-// packageArchive makes what a registry serves for a package.
+// packageArchive returns a package as a registry serves it.
 func packageArchive(name string) ([]byte, error) {
 	files := map[string]string{
 		"package.json": fmt.Sprintf(`{"name":%q,"version":"1.0.0","main":"lib/0.js"}`, name),

@@ -17,8 +17,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
-// crowd makes many sandboxes at once, runs a command in each, and tells what memory each has: the proportional set
-// size (PSS, proc_pid_smaps(5)) of its keeper and all below it.
+// crowd creates many sandboxes at once, runs a command in each, and prints the memory of each: the proportional
+// set size (PSS, proc_pid_smaps(5)) of its keeper and all processes below that.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	driver := s.driver("bwrap")
 	boxes, errs := make([]*sandbox.Sandbox, n), make([]error, n)
@@ -39,7 +39,7 @@ func (s *scene) crowd(ctx context.Context, n int) error {
 	defer func() {
 		for _, box := range boxes {
 			if box != nil {
-				_ = box.Close(context.WithoutCancel(ctx)) // it ends with its directory
+				_ = box.Close(context.WithoutCancel(ctx)) // the driver ends with its directory
 			}
 		}
 	}()
@@ -109,7 +109,7 @@ func (s *scene) sizes(n int) (sizes, error) {
 	return out, nil
 }
 
-// pss is a process's, in MiB.
+// pss returns the size of a process in MiB.
 func pss(pid int) float64 {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	for line := range strings.Lines(string(data)) {

@@ -1,5 +1,5 @@
-// Command persistent measures what a command and a file cost in a sandbox that runs already, and what it costs to have one,
-// against the engine's own commands, in turn, round after round. It prints Markdown tables. scripts/bench.sh runs it.
+// Command persistent measures commands and file transfers in a running sandbox, and the creation of one, against the
+// engine's own commands, in turn, round after round. It prints Markdown tables. build/scripts/bench.sh runs it.
 package main
 
 import (
@@ -17,10 +17,10 @@ func main() {
 
 func run(ctx context.Context) error {
 	command := flag.String("command", "bin/agent-sandbox", "the command to measure")
-	image := flag.String("image", "debian:bookworm-slim", "what containers are made of; the engine must have it")
+	image := flag.String("image", "debian:bookworm-slim", "image of the containers; the engine must have it")
 	n := flag.Int("rounds", 40, "rounds that count, after three that warm up")
 	crowd := flag.Int("crowd", 200, "bwrap sandboxes at once; 0: none")
-	size := flag.Int("size", 64, "MiB of the file that is carried")
+	size := flag.Int("size", 64, "MiB of the transferred file")
 	flag.Parse()
 	if *n < 1 || flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, and at least one round")
@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	// Apart, because the system is still writing files to the disk when the next command runs.
+	// A separate table, because the system still writes files to the disk while the next command runs.
 	for _, group := range []rounds.Group{
 		{Title: "Commands in sandboxes that run", All: s.commands()},
 		{Title: "Sandboxes", All: s.creations()},

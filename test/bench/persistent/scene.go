@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
-// scene is a user with a project, one sandbox of each kind that lives on, and a container of the engine's own.
+// scene is a user with a project, a persistent sandbox of each kind, and a container of the engine.
 type scene struct {
 	base, work, data, file string
 	command, image, peer   string
@@ -61,10 +61,10 @@ func (s *scene) close() {
 	if s.warm != nil {
 		spares, _ := s.warm.Store.Spares()
 		for _, spare := range spares {
-			_ = s.warm.Destroy(ctx, spare.ID) // it would end by itself, later
+			_ = s.warm.Destroy(ctx, spare.ID) // the engine would remove it by itself, later
 		}
 	}
-	_ = s.docker(ctx, "rm", "-f", s.peer) // it may not have been made
+	_ = s.docker(ctx, "rm", "-f", s.peer) // it may not have been created
 	_ = os.RemoveAll(s.base)
 }
 
@@ -84,7 +84,7 @@ func (s *scene) spec(backend, name string) sandbox.Spec {
 	return spec
 }
 
-// open starts the processes that run all the time.
+// open starts the processes that run during the whole measurement.
 func (s *scene) open(ctx context.Context) error {
 	if err := s.docker(ctx, "run", "-d", "--init", "--network", "none", "--name", s.peer, s.image, "sleep", "100000"); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *scene) open(ctx context.Context) error {
 // backends returns the measured backends, in this order.
 func backends() []string { return []string{"bwrap", "docker"} }
 
-// commands are the lines of the table of commands.
+// commands returns the lines of the table of commands.
 func (s *scene) commands() []*rounds.Contender {
 	const peer = "docker exec true"
 	all := []*rounds.Contender{{Name: peer, Do: func(ctx context.Context) error { return s.docker(ctx, "exec", s.peer, "true") }}}
@@ -120,7 +120,7 @@ func (s *scene) commands() []*rounds.Contender {
 	return all
 }
 
-// creations are the lines of the table of sandboxes.
+// creations returns the lines of the table of sandboxes.
 func (s *scene) creations() []*rounds.Contender {
 	const peer = "docker run --rm true"
 	all := []*rounds.Contender{{Name: peer, Do: func(ctx context.Context) error {
@@ -134,7 +134,7 @@ func (s *scene) creations() []*rounds.Contender {
 	return append(all, s.creation(s.warm, "create and first command, docker, `--warm 2`", peer))
 }
 
-// files are the lines of the table of files.
+// files returns the lines of the table of files.
 func (s *scene) files() []*rounds.Contender {
 	in, out := fmt.Sprintf("docker cp, %d MiB in", s.size), fmt.Sprintf("docker cp, %d MiB out", s.size)
 	all := []*rounds.Contender{
@@ -161,7 +161,7 @@ func (s *scene) files() []*rounds.Contender {
 	return all
 }
 
-// creation is a sandbox from nothing to its first command.
+// creation measures from the creation of a sandbox to the end of its first command.
 func (s *scene) creation(driver *persist.Driver, name, against string) *rounds.Contender {
 	var box *sandbox.Sandbox
 	return &rounds.Contender{
@@ -182,7 +182,7 @@ func (s *scene) creation(driver *persist.Driver, name, against string) *rounds.C
 	}
 }
 
-// prepared waits until a warm sandbox is ready: the measurement is of a start with one.
+// prepared waits until a warm sandbox is ready, because the measurement is of a start with one.
 func (s *scene) prepared(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -14,14 +14,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Many pods at once ask for less, so that one node takes all of them.
+// The pods of a crowd request little, so that one node can run them all.
 const (
 	crowdCPU    = 0.02
 	crowdMemory = 128 << 20
 )
 
-// crowd makes many pods at once, runs a command in each, ends them, and prints what remains; then the same for as many
-// plain pods.
+// crowd creates many pods at once, runs a command in each, ends them, and prints how many remain; then the same for as
+// many plain pods.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	begin := time.Now()
 	like := fmt.Sprintf(`{"limits":{"cpu":"%dm","memory":"%d","ephemeral-storage":"12Gi"},"requests":{"ephemeral-storage":"256Mi"}}`, int(crowdCPU*1000), crowdMemory)
@@ -71,7 +71,7 @@ func (s *scene) crowd(ctx context.Context, n int) error {
 	return nil
 }
 
-// each calls f for all of them at once, and waits.
+// each calls f concurrently for all numbers, and waits.
 func each(boxes []*sandbox.Sandbox, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range boxes {
@@ -80,7 +80,7 @@ func each(boxes []*sandbox.Sandbox, f func(i int)) {
 	wg.Wait()
 }
 
-// pods counts those of the namespace.
+// pods returns the number of pods in the namespace.
 func (s *scene) pods(ctx context.Context) (int, error) {
 	cmd := exec.CommandContext(ctx, "kubectl", "get", "pods", "-n", s.namespace, "-o", "name")
 	cmd.Env = s.env
@@ -96,7 +96,7 @@ import "github.com/seed434b0696/agent-sandbox/backend/kube"
 func main() { println(kube.New(kube.Options{}).Name()) }
 `
 
-// sizes prints the size of the stripped program that links Kubernetes.
+// sizes prints the size that Kubernetes adds to the stripped program.
 func (s *scene) sizes(ctx context.Context) error {
 	plain, err := os.Stat(s.command)
 	if err != nil {

@@ -50,7 +50,7 @@ func newEcho(ctx context.Context, namespace, pod string) (*echo, error) {
 	return e, nil
 }
 
-// once sends a byte, and waits until it is back.
+// once sends a byte, and waits until it returns.
 func (e *echo) once(context.Context) error {
 	if _, err := e.in.Write([]byte("x")); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Command pods measures what a command, a file and a pod cost over the kube backend against kubectl, on the cluster that
-// KUBECONFIG names, in a namespace of its own, in turn, round after round. It prints Markdown tables. scripts/bench.sh
-// runs it.
+// Command pods measures commands, file transfers and the creation of pods with the kube backend against kubectl, in its
+// own namespace on the cluster of KUBECONFIG, in turn, round after round. It prints Markdown tables.
+// build/scripts/bench.sh runs it.
 package main
 
 import (
@@ -17,13 +17,13 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	command := flag.String("command", "bin/agent-sandbox", "the command to measure; agent-sandbox-kube stands beside it")
-	image := flag.String("image", "debian:bookworm-slim", "what pods are made of; the node must have it")
+	command := flag.String("command", "bin/agent-sandbox", "the command to measure; agent-sandbox-kube must be in the same directory")
+	image := flag.String("image", "debian:bookworm-slim", "image of the pods; the node must have it")
 	n := flag.Int("rounds", 40, "rounds of commands that count; of pods it is half of them, of files a quarter")
 	crowd := flag.Int("crowd", 50, "pods at once")
-	size := flag.Int("size", 100, "MiB of the file that is carried")
-	many := flag.Int("files", 10000, "files of the tree that is carried; 0: none")
-	only := flag.String("only", "", "of commands, pods, files, sizes and crowd that one; empty: all")
+	size := flag.Int("size", 100, "MiB of the transferred file")
+	many := flag.Int("files", 10000, "files of the transferred tree; 0: none")
+	only := flag.String("only", "", "only this one of commands, pods, files, sizes and crowd; empty: all")
 	flag.Parse()
 	if *n < 4 || flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, and at least four rounds")

@@ -26,7 +26,7 @@ type scene struct {
 	made                            int
 
 	driver *kube.Driver
-	warm   *kube.Driver // that keeps a pod prepared
+	warm   *kube.Driver // driver that keeps a pod prepared
 	box    *sandbox.Sandbox
 	echo   *echo
 }
@@ -74,10 +74,11 @@ func (s *scene) close() {
 	_ = os.RemoveAll(s.base)
 }
 
-// spec is that of a sandbox with an empty workspace.
+// spec returns the spec of a sandbox with an empty workspace.
 func (s *scene) spec() sandbox.Spec { return sandbox.Spec{Workspace: s.work, Env: s.env} }
 
-// open makes the pods that run all the time, and the files that are copied.
+// open creates the pods that run during the whole measurement, and the files to
+// copy.
 func (s *scene) open(ctx context.Context, size, many int) error {
 	err := os.WriteFile(s.file, make([]byte, size<<20), 0o644)
 	for i := range many {
@@ -103,7 +104,7 @@ func (s *scene) open(ctx context.Context, size, many int) error {
 // requests and limits of a pod: the defaults of a sandbox.
 const requests = `{"requests":{"cpu":"100m","memory":"512Mi","ephemeral-storage":"256Mi"},"limits":{"cpu":"2","memory":"1Gi","ephemeral-storage":"12Gi"}}`
 
-// plain makes pods with kubectl that do nothing, and waits for them.
+// plain creates pods with kubectl that do nothing, and waits for them.
 func (s *scene) plain(ctx context.Context, n int, name, resources string) error {
 	var items []json.RawMessage
 	for i := range n {
@@ -218,7 +219,7 @@ func (s *scene) files(size, many int) []*rounds.Contender {
 	)
 }
 
-// inPeer names a file in the plain pod.
+// inPeer returns the name of a file in the plain pod.
 func (s *scene) inPeer(name string) string { return s.namespace + "/" + s.peer + ":" + name }
 
 func (s *scene) send(ctx context.Context) error {
@@ -259,7 +260,7 @@ func (s *scene) run(ctx context.Context, input, name string, args ...string) err
 	return s.start(ctx, strings.NewReader(input), io.Discard, name, args...)
 }
 
-// stream runs a program with files as its input and output; no name: none.
+// stream runs a program with files as its input and output; "": none.
 func (s *scene) stream(ctx context.Context, from, to, name string, args ...string) error {
 	in, err := os.Open(orNull(from))
 	if err != nil {

@@ -39,7 +39,7 @@ func serveClient(ctx context.Context, args []string) error {
 	return nil
 }
 
-// download reads one response to its end, and throws it away.
+// download reads one response to its end, and discards it.
 func download(ctx context.Context, manner, source string, size int64) error {
 	addr, target, fields := source, "", ""
 	if manner != direct {
@@ -83,12 +83,13 @@ func download(ctx context.Context, manner, source string, size int64) error {
 	return nil
 }
 
-// tunnel asks the proxy at the other end of c for a connection.
+// tunnel requests a connection from the proxy at the other end of c.
 func tunnel(c net.Conn, to, fields string) error {
 	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n%s\r\n", to, fields); err != nil {
 		return err
 	}
-	// The source says nothing before it is asked, so nothing of its is read ahead.
+	// The source sends nothing before it gets a request, so the reader has buffered
+	// none of its data.
 	res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		return err

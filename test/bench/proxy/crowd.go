@@ -15,8 +15,8 @@ import (
 
 const talk = 64 << 10 // bytes that each connection of a crowd sends and gets back
 
-// crowd opens many tunnels, has all of them speak while all are open, and prints what the
-// proxy's process needed.
+// crowd opens many tunnels, exchanges data on all of them while all are open, and prints
+// the memory of the proxy's process.
 func (s *scene) crowd(ctx context.Context, count int) error {
 	before, err := s.proxy.memory("VmRSS")
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *scene) crowd(ctx context.Context, count int) error {
 	return nil
 }
 
-// converse sends and wants the same back.
+// converse sends data and checks that the same data returns.
 func converse(c net.Conn) error {
 	sent := make(chan error, 1)
 	go func() { _, err := c.Write(make([]byte, talk)); sent <- err }()
@@ -73,7 +73,7 @@ func converse(c net.Conn) error {
 	return errors.Join(err, <-sent)
 }
 
-// atOnce calls f for each number below count, all at the same time.
+// atOnce calls f concurrently for each number below count.
 func atOnce(count int, f func(i int) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, count)

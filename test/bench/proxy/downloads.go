@@ -14,7 +14,7 @@ import (
 // way is one way to download.
 type way struct {
 	name   string
-	args   []string // runs the client, which follows
+	args   []string // the program that runs the client, whose command line follows
 	manner string   // of the client
 
 	took []time.Duration // by round
@@ -60,7 +60,7 @@ func (s *scene) downloads(ctx context.Context, rounds int, size int64) error {
 	return nil
 }
 
-// download runs the client once. What it takes to start it and a sandbox does not count.
+// download runs the client once. The start of the client and its sandbox does not count.
 func (s *scene) download(ctx context.Context, w *way, size int64) (time.Duration, error) {
 	args := append(slices.Clone(w.args), s.self, clientRole, w.manner, s.source.addr, strconv.FormatInt(size, 10))
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

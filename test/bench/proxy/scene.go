@@ -22,11 +22,11 @@ const (
 	clientRole = "as-client"
 )
 
-// scene is a source, a proxy that leads to it, and a directory to run clients in.
+// scene is a source, a proxy that connects to it, and a directory to run clients in.
 type scene struct {
 	source, proxy part
 	dir           string
-	self          string // this program, in dir, where a sandbox shows it
+	self          string // this program, copied to dir, where a sandbox can read it
 	command, srt  string // srt: its cli.js, or empty
 }
 
@@ -79,7 +79,7 @@ func (s *scene) close() error {
 	return errors.Join(s.source.close(), s.proxy.close(), os.RemoveAll(s.dir))
 }
 
-// part is this program in another role. It ends when its input does.
+// part is this program in another role. It ends when its input ends.
 type part struct {
 	addr  string
 	cmd   *exec.Cmd
@@ -149,7 +149,8 @@ func serveProxy(ctx context.Context, to []string) error {
 	return proxy.Serve(ctx, l)
 }
 
-// serveSource is a web server whose path is a number of bytes; all else it sends back.
+// serveSource serves as many bytes as the path says over HTTP, and sends all other data
+// back.
 func serveSource(ctx context.Context) error {
 	ctx, l, err := ready(ctx)
 	if err != nil {

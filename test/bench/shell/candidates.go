@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// bash is the real one, a process a script.
+// bash runs each script in a process of the real bash.
 type bash struct{ dir string }
 
 func (b *bash) name() string { return "bash" }
@@ -52,7 +52,7 @@ func newOurs(dir string) (*ours, error) {
 	return &ours{m}, copyIn(m.FS(), dir)
 }
 
-// copyIn puts the data where it is on the host.
+// copyIn copies the data to the same paths as on the host.
 func copyIn(tree *vfs.FS, dir string) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -89,7 +89,8 @@ func (o *ours) run(ctx context.Context, script string) (string, time.Duration, e
 	return r.Stdout, took, nil
 }
 
-// justBash is the npm package, in a process of node that has the data in its memory.
+// justBash runs the npm package, in a process of Node.js that has the data in
+// memory.
 type justBash struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -100,7 +101,7 @@ type justBash struct {
 var justBashDriver string
 
 func newJustBash(ctx context.Context, modules, dir string) (*justBash, error) {
-	main := filepath.Join(modules, "just-bash-driver.mjs") // Where node looks for the package.
+	main := filepath.Join(modules, "just-bash-driver.mjs") // Node.js looks for the package here.
 	if err := os.WriteFile(main, []byte(justBashDriver), 0o644); err != nil {
 		return nil, err
 	}

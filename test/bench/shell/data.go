@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// generate writes some 45 MB of data, the same each time.
+// generate writes some 45 MB of data, identical each time.
 func generate(dir string) error {
 	g := &generator{dir: dir, r: rand.New(rand.NewPCG(42, 0))} //nolint:gosec // the data need not be secret
 	for range 5000 {
@@ -51,7 +51,7 @@ func (g *generator) write(name, text string) {
 	}
 }
 
-// trees are one of 1,000 files of 10 KiB and one of 10,000 small ones.
+// trees writes a tree of 1,000 files of 10 KiB and one of 10,000 small files.
 func (g *generator) trees() {
 	for i := range 1000 {
 		var b strings.Builder
@@ -99,7 +99,7 @@ func (g *generator) lines() {
 	g.write("small.txt", b.String())
 }
 
-// records are 10,000 objects of JSON.
+// records writes 10,000 JSON objects.
 func (g *generator) records() {
 	type record struct {
 		ID    int      `json:"id"`

@@ -1,9 +1,9 @@
-// Command shell measures scripts in memory against real bash with the real programs, and prints a
-// Markdown table. Each round runs every candidate in turn, so that other load of the machine
-// falls on all of them, and compares within a round. scripts/bench.sh runs it.
+// Command shell measures scripts in memory against real bash with the real programs, and prints a Markdown
+// table. Each round runs every candidate in turn, so that other load of the machine falls on all of them, and
+// compares within a round. build/scripts/bench.sh runs it.
 //
-// Ours runs in this process, on data that is in its tree already; bash starts with its programs
-// already in the page cache. What they print must be equal.
+// Our shell runs in this process, with the data already in its tree; bash runs with its programs already in
+// the page cache. Their output must be equal.
 package main
 
 import (
@@ -25,14 +25,14 @@ import (
 //go:embed cases.json
 var casesJSON []byte
 
-// benchCase is one script.
+// benchCase is one script to measure.
 type benchCase struct {
 	Name   string `json:"name"`
 	Repeat int    `json:"repeat"` // how often the script runs within one measurement
 	Script string `json:"script"`
 }
 
-// text is the script as it is measured.
+// text returns the script with its repetitions.
 func (c benchCase) text() string {
 	if c.Repeat <= 1 {
 		return c.Script
@@ -92,7 +92,7 @@ func run(ctx context.Context) (err error) {
 	return table(ctx, cases, candidates, *rounds, strings.Split(*only, ","))
 }
 
-// table measures and prints a line a case.
+// table measures each case and prints its line.
 func table(ctx context.Context, cases []benchCase, candidates []candidate, rounds int, only []string) error {
 	fmt.Print("| script | bash, ms |")
 	for _, c := range candidates[1:] {
@@ -175,7 +175,7 @@ func measure(ctx context.Context, c benchCase, candidates []candidate, rounds in
 
 func median(sorted []float64) float64 { return sorted[len(sorted)/2] }
 
-// figure has two digits that count.
+// figure formats a number with two significant digits.
 func figure(r float64) string {
 	switch {
 	case r < 0.01:

@@ -23,7 +23,7 @@ const (
 	free    = "20 × `git --version` in one sandbox, not wrapped"
 	wrapped = "20 × `git --version` in one sandbox, wrapped"
 
-	repeats = 20 // of git in one sandbox, so that its start does not drown the difference
+	repeats = 20 // runs of git in one sandbox, so that the sandbox's start does not hide the difference
 )
 
 // cases lists the measured cases.
@@ -48,9 +48,9 @@ func (s *stage) cases(ctx context.Context) ([]*contender, error) {
 		if err != nil {
 			return nil, err
 		}
-		// It leaves sockets named by process number behind, so it gets a place of its own for them.
+		// This program leaves sockets named by process number behind, so it gets its own directory for them.
 		args := []string{"env", "TMPDIR=" + s.home, "node", s.srt, "-s", settings, "true"}
-		// Users meet one that cannot run, so it is not left out unseen.
+		// Report a program that cannot run, since users would meet the same failure.
 		if out, err := s.prepare(ctx, args).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("srt: %w: %s", err, out)
 		}
@@ -66,9 +66,8 @@ func (s *stage) cases(ctx context.Context) ([]*contender, error) {
 	return append(list, over...), err
 }
 
-// raw is bubblewrap with exactly what we would give it, guard and limits apart,
-// started without us and without a shell. --dry-run prints it for bash, which
-// reads it here once.
+// raw runs bubblewrap with exactly the arguments of agent-sandbox, without agent-sandbox and a shell; guard and limits are
+// missing. --dry-run prints the command for bash, which reads it here once.
 func (s *stage) raw(ctx context.Context) (*contender, error) {
 	line, err := s.prepare(ctx, []string{s.command, "exec", "--dry-run", "--", "/bin/true"}).Output()
 	if err != nil {
@@ -81,8 +80,7 @@ func (s *stage) raw(ctx context.Context) (*contender, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
-	// The line is `env -i K=V... bwrap ARGS... 10< <(...)`: an env of our own keeps
-	// the words and the descriptors' content.
+	// The line is `env -i K=V... bwrap ARGS... 10< <(...)`: an env function of ours records the words and the descriptors' content.
 	script := `dir=$1
 env() {
   printf '%s\0' "$@" >"$dir/args"
@@ -107,7 +105,7 @@ env() {
 	}}, nil
 }
 
-// inherit opens the files named by a number as descriptors of that number.
+// inherit opens each file, whose name is a number, as the descriptor with that number.
 func inherit(cmd *exec.Cmd, dir string) (func() error, error) {
 	const firstExtra = 3
 	entries, err := os.ReadDir(dir)

@@ -1,7 +1,7 @@
 // Command startup measures what a sandbox costs before and after the command in it.
-// It runs all candidates in turn, round after round, so that other load of
-// the machine falls on all of them, and compares within a round. It prints
-// Markdown tables. scripts/bench.sh runs it.
+// It runs all candidates in turn, round after round, so that other load of the
+// machine falls on all of them, and compares within a round. It prints Markdown
+// tables. build/scripts/bench.sh runs it.
 package main
 
 import (

@@ -14,14 +14,14 @@ import (
 type contender struct {
 	name    string
 	args    []string
-	against string // the name of the one it is compared with; empty: with none
-	exit    int    // the exit status it ends with when all is well
-	// prepare returns the files that must be opened anew for each start; nil: none.
+	against string // the name of the contender to compare with; "": none
+	exit    int    // the expected exit status
+	// prepare returns the files to open anew for each start; nil: none.
 	prepare func(cmd *exec.Cmd) (close func() error, err error)
 
 	took     []time.Duration // by round
-	cpu      []time.Duration // likewise, of all processes that were waited for
-	switches []int64         // of context, likewise
+	cpu      []time.Duration // by round, with all processes that were waited for
+	switches []int64         // context switches, by round
 }
 
 // measure runs every contender once a round, each round beginning with another one.
@@ -44,7 +44,7 @@ func measure(ctx context.Context, s *stage, cases []*contender, rounds int) erro
 }
 
 func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err error) {
-	// None of them takes longer than this unless something is wrong.
+	// Nothing takes longer than this unless it hangs.
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := s.prepare(ctx, c.args)
@@ -89,7 +89,7 @@ func (c *contender) row(all []*contender) string {
 	return line + fmt.Sprintf(" %s | %.2f | %.2f–%.2f |", c.against, at(ratios, 0.5), at(ratios, 0.1), at(ratios, 0.9))
 }
 
-// find returns the case of that name, or nil.
+// find returns the case with that name, or nil.
 func find(all []*contender, name string) *contender {
 	i := slices.IndexFunc(all, func(o *contender) bool { return o.name == name })
 	if i < 0 {

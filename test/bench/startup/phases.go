@@ -28,10 +28,10 @@ const (
 	earlierDry = "`exec --dry-run -- true` of the program before"
 )
 
-// nothing is the flag with which this program ends at once: the start of a trivial Go program.
+// nothing is the flag with which this program exits at once, to measure the start of a trivial Go program.
 const nothing = "-nothing"
 
-// minimalArgs is the sandbox that a start is compared with: a short command line of bubblewrap.
+// minimalArgs is a short command line of bubblewrap, the base of the comparison.
 func minimalArgs(bwrap string) []string {
 	return []string{
 		bwrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
@@ -60,7 +60,7 @@ func (s *stage) phases(full *contender) ([]*contender, error) {
 	}
 	for _, part := range []struct {
 		name string
-		last []string // words before which the arguments end
+		last []string // the arguments end before these words
 	}{
 		{unshare, []string{"--dev", "/dev"}},
 		{base, []string{"--perms", "1777", "--tmpfs", "/tmp"}},
@@ -116,7 +116,7 @@ func phaseTable(cases []*contender) string {
 	return b.String()
 }
 
-// workTable compares values that hardly depend on the machine's load, of the cases of these names.
+// workTable compares measurements that hardly depend on the machine's load, for the cases with these names.
 func workTable(cases []*contender, names []string) string {
 	var b bytes.Buffer
 	b.WriteString("| what | processor time, ms | switches of context |\n|---|---|---|\n")
@@ -131,7 +131,7 @@ func median[T int64 | time.Duration](values []T) T {
 	return at(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// work records the resources of an ended process, with those of its awaited children.
+// work records the resources of an ended process and of its awaited children.
 func (c *contender) work(cmd *exec.Cmd) {
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -141,7 +141,8 @@ func (c *contender) work(cmd *exec.Cmd) {
 	c.switches = append(c.switches, usage.Nvcsw+usage.Nivcsw)
 }
 
-// reportPhases measures and prints one user's start by its parts, beside that of another agent-sandbox; empty: without one.
+// reportPhases measures and prints the parts of a start for one user. With another agent-sandbox it compares the two; "":
+// none.
 func (s *stage) reportPhases(ctx context.Context, rounds int, before string) error {
 	full, err := s.raw(ctx)
 	if err != nil {

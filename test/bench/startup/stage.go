@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// stage is one user's surroundings: a home, a repository, and the programs where
-// that user can execute them.
+// stage is one user's environment: a home, a repository, and copies of the programs
+// that the user can execute.
 type stage struct {
 	uid                   int
 	base, home, workspace string
@@ -60,14 +60,15 @@ func (s *stage) fill(command, guest, npm string) error {
 	return nil
 }
 
-// settings writes the settings of srt; domains are JSON strings with commas in between.
+// settings writes the settings of srt; domains are JSON strings separated by commas.
 func (s *stage) settings(domains string) (string, error) {
 	text := `{"network":{"allowedDomains":[` + domains + `],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
 	file := filepath.Join(s.base, fmt.Sprintf("srt-%d.json", len(domains)))
 	return file, os.WriteFile(file, []byte(text), 0o644)
 }
 
-// copySRT copies srt with what it needs; a cache below /root is closed to other users.
+// copySRT copies srt with its dependencies, because other users cannot read a cache
+// below /root.
 func (s *stage) copySRT(npm string) error {
 	to := filepath.Join(s.base, "node_modules")
 	entries, err := os.ReadDir(npm)
@@ -91,7 +92,7 @@ func (s *stage) copySRT(npm string) error {
 	return err
 }
 
-// prepare makes a command of the stage's user, in the repository.
+// prepare returns a command of the stage's user, in the repository.
 func (s *stage) prepare(ctx context.Context, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = s.workspace

@@ -14,7 +14,7 @@ const (
 	fresh  = "`exec --stage=NEW -- true`, 50,000 files, the first time"
 )
 
-// staging lists the cases of a stage over a large tree, which it makes.
+// staging creates a large tree and lists the cases of a stage over it.
 func (s *stage) staging() ([]*contender, error) {
 	tree := filepath.Join(s.base, "large")
 	for d := range 500 {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// Y1: the real program takes the command line; it ends at once when it lacks something.
+// Y1: the real program accepts the command line; it exits at once if a flag is missing.
 func Test_Claude_Code_Works_Through_Its_Streams(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -63,7 +63,7 @@ func Test_Claude_Code_Works_Through_Its_Streams(t *testing.T) {
 	}
 }
 
-// echo is a server with one tool, which says what it is told.
+// echo is a server with one tool, which returns its argument.
 func echo(calls *atomic.Int32) func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return func(_ context.Context, data json.RawMessage) (json.RawMessage, error) {
 		var m struct {
@@ -93,7 +93,7 @@ func echo(calls *atomic.Int32) func(context.Context, json.RawMessage) (json.RawM
 	}
 }
 
-func Test_Claude_Code_Goes_On_With_A_Session(t *testing.T) {
+func Test_Claude_Code_Resumes_A_Session(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	m := p.serve(t, []model.Turn{{Text: "I will remember."}})

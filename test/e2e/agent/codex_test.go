@@ -25,7 +25,7 @@ func Test_Codex_Works_Without_A_Network(t *testing.T) {
 		{Text: "All done."},
 	})
 	var calls atomic.Int32
-	long := strings.Repeat("word ", 40<<10) // more than an argument takes
+	long := strings.Repeat("word ", 40<<10) // more than fits into an argument
 	task := p.task(codex.Agent{}, "Do your work. "+long)
 	task.System = []string{"You are SYSTEM-CANARY \"\x7f\\. " + long}
 	task.History = []message.Message{message.New(message.User, "HISTORY-CANARY")}

@@ -86,7 +86,7 @@ func Test_A_Coding_Agent_Has_No_Temperature_Of_A_Hook(t *testing.T) {
 	}
 }
 
-func Test_A_Direct_Model_Thinks_As_Its_Assistant_Says(t *testing.T) {
+func Test_A_Direct_Model_Gets_The_Reasoning_Of_Its_Assistant(t *testing.T) {
 	t.Parallel()
 	files := greeting()
 	files["assistants/qa/package.yao"] = `{"name": "QA", "connector": "scripted", "options": {"max_tokens": 8000, "top_p": 0.96, "thinking": {"type": "enabled", "budget_tokens": 2048}}}`

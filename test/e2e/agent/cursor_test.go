@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 )
 
-// Cursor's program cannot be had without an account: what its documentation says it prints is printed by a script, which
-// looks at what it was started with.
+// Cursor's program requires an account. A script replaces it: it checks its arguments and environment, and prints the
+// output of Cursor's documentation.
 func Test_Cursor_Is_Started_As_It_Is_Documented(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

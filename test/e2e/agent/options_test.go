@@ -16,7 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// writeAssistants writes files below a new directory, with a connector that needs no key, and serves its model.
+// writeAssistants writes files to a new directory, with a connector that needs no key, and serves the
+// connector's model.
 func writeAssistants(t *testing.T, files map[string]string) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

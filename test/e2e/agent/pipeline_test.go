@@ -20,17 +20,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// realKey is the key of the model, which nobody inside sees.
+// realKey is the key of the model, which must not be visible in a sandbox.
 const realKey = "sk-canary-7f3a90c1d2e4"
 
-// app is a root of assistants with all that runs them.
+// app is a root of assistants with the pipeline that runs them.
 type app struct {
 	root  string
-	store *store.Store // a second opening of the pipeline's
+	store *store.Store // the pipeline's store, opened a second time
 	*agent.Pipeline
 }
 
-// newApp writes the files of a root, and runs their assistants in bubblewrap.
+// newApp writes the files of a root, and runs the assistants in bubblewrap.
 func newApp(t *testing.T, turns []model.Turn, files map[string]string, edit ...func(*agent.Options)) (*app, *model.Server) {
 	t.Helper()
 	return newAppIn(t, "bwrap", turns, files, edit...)
@@ -93,7 +93,7 @@ func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string
 	return a, m
 }
 
-// ask runs a request and fails the test when it cannot be begun.
+// ask runs a request and fails the test if it cannot begin.
 func (a *app) ask(ctx context.Context, t *testing.T, r agent.Request) (agent.Answer, []event.Event) {
 	t.Helper()
 	var events []event.Event
@@ -133,7 +133,7 @@ func Test_An_Assistant_Without_A_Sandbox_Answers(t *testing.T) {
 	a.booked(t, 2)
 }
 
-// booked looks whether that many runs are in the books, with their cost.
+// booked checks that the store has that many runs, with their cost.
 func (a *app) booked(t *testing.T, n int) {
 	t.Helper()
 	runs, err := a.store.Runs(t.Context(), store.Query{}, 0)

@@ -1,7 +1,6 @@
 //go:build linux
 
-// Package agent_test runs the real coding agents through the pipeline of assistants. Only the models behind them are
-// scripts.
+// Package agent_test runs the real coding agents through the pipeline of assistants. Scripts replace the models.
 package agent_test
 
 import (
@@ -24,17 +23,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// place is a sandbox without a network, in which an agent works.
+// place is a sandbox without a network in which an agent works.
 type place struct {
 	work, home string
-	socket     string            // where the model is, inside; "": at modelAddress
+	socket     string            // the address of the model inside; "": modelAddress
 	programs   map[string]string // by the executor's name
 	box        *sandbox.Sandbox
 	walls      []string          // the processes of an empty sandbox
-	seen       func(event.Event) // each event of run; nil: nobody looks
+	seen       func(event.Event) // called with each event of run; nil: not called
 }
 
-// newPlace is one of bubblewrap's.
+// newPlace creates a place in a sandbox of bubblewrap.
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := open(t, "bwrap")
@@ -42,7 +41,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// open makes a place with walls of that kind.
+// open creates a place with that driver.
 func open(t *testing.T, backend string) *place {
 	t.Helper()
 	base := t.TempDir()
@@ -65,7 +64,7 @@ func open(t *testing.T, backend string) *place {
 		spec.Image = image
 		driver = docker.New(docker.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})
 	case "kube":
-		// Nothing of this host is there.
+		// No file of this host is visible in it.
 		spec.Image, spec.Home, p.home = image, "", "/tmp"
 		spec.Policy.Filesystem = sandbox.Filesystem{}
 		spec.Policy.Limits.Memory, spec.Policy.Limits.Tmp = 3<<30, 1<<30
@@ -86,10 +85,10 @@ func open(t *testing.T, backend string) *place {
 	return p
 }
 
-// image is what containers and pods are made of.
+// image is the image of containers and pods.
 const image = "debian:bookworm-slim"
 
-// required fails a test that lacks something that has to be there, and skips it where it need not.
+// required fails the test if SANDBOX_REQUIRE names the missing part, and skips it otherwise.
 func required(t *testing.T, what string, err error) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), what) {
@@ -116,7 +115,7 @@ func agentPrograms(t *testing.T) map[string]string {
 	return all
 }
 
-// serve answers what agents ask inside.
+// serve answers the requests of agents in the sandbox.
 func (p *place) serve(t *testing.T, turns []model.Turn) *model.Server {
 	t.Helper()
 	address := modelAddress
@@ -130,13 +129,13 @@ func (p *place) serve(t *testing.T, turns []model.Turn) *model.Server {
 	return model.Serve(t, l, turns)
 }
 
-// modelAddress is where the model is, inside.
+// modelAddress is the address of the model inside.
 const modelAddress = "127.0.0.1:4000"
 
-// token is what stands in the place of a key, inside.
+// token is the placeholder for the key inside.
 const token = "placeholder-5d41402abc4b"
 
-// task is what an agent is to do.
+// task returns a task for an agent.
 func (p *place) task(by executor.Executor, prompt string) executor.Task {
 	return executor.Task{
 		Prompt: message.New(message.User, prompt), Program: []string{p.programs[by.Name()]}, Home: filepath.Join(p.home, by.Name()),
@@ -144,7 +143,7 @@ func (p *place) task(by executor.Executor, prompt string) executor.Task {
 	}
 }
 
-// run does a task, and folds its events.
+// run runs a task, and folds its events.
 func (p *place) run(ctx context.Context, t *testing.T, by executor.Executor, task executor.Task) event.Response {
 	t.Helper()
 	var fold event.Fold

@@ -84,7 +84,7 @@ func Test_A_Chat_Has_One_Request_At_A_Time(t *testing.T) {
 	if err != nil || sandbox.CodeOf(second) != sandbox.Exists {
 		t.Errorf("the first: %v, the second: %v", err, second)
 	}
-	// Another user's chat of that name is another chat.
+	// Another user's chat with that name is a different chat.
 	r.User = "bob"
 	if _, err := a.Run(t.Context(), r, ignore); err != nil {
 		t.Error(err)
@@ -101,7 +101,7 @@ func Test_A_Connector_That_Does_Not_Answer_Is_Named(t *testing.T) {
 			t.Parallel()
 			a, _ := newApp(t, nil, map[string]string{
 				"assistants/qa/package.yao": c.pkg,
-				// Nobody listens on a port of discard.
+				// No server listens on the discard port.
 				"connectors/dead.conn.yao": `{"type": "anthropic", "options": {"host": "http://127.0.0.1:9", "model": "m", "key": "$ENV.MODEL_KEY"}}`,
 			})
 			r, _ := a.ask(t.Context(), t, ask("qa", "Hi."))
@@ -112,7 +112,7 @@ func Test_A_Connector_That_Does_Not_Answer_Is_Named(t *testing.T) {
 	}
 }
 
-// Y11: the same for a link that a real agent has made.
+// Y11: the same with a link that a real agent has created.
 func Test_A_Hook_Does_Not_Follow_Workspace_Links_On_The_Host(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -185,7 +185,7 @@ func Test_A_Request_That_Is_Canceled_While_The_Model_Answers_Says_So(t *testing.
 		if r.Method != http.MethodPost {
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that who asks is gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices only then that the client has disconnected
 		cancel()
 		<-r.Context().Done()
 	}))
@@ -258,7 +258,7 @@ func Test_The_Number_Of_Workspaces_Of_A_User_Is_Limited(t *testing.T) {
 		says   string
 	}{
 		"the assistant says it": {`, "limits": {"workspaces": 2}`, 2, `user "ann" has 2 workspaces; 2 are allowed`},
-		"nobody says it":        {"", agent.DefaultWorkspaces, `user "ann" has 1000 workspaces; 1000 are allowed`},
+		"no limit is set":       {"", agent.DefaultWorkspaces, `user "ann" has 1000 workspaces; 1000 are allowed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// greeting is an assistant without a sandbox that has skills, one of them for people only.
+// greeting has the files of an assistant without a sandbox and with skills, one of which
+// only users may activate.
 func greeting() map[string]string {
 	return map[string]string{
 		"assistants/qa/package.yao":                           `{"name": "QA", "connector": "scripted"}`,
@@ -131,7 +132,7 @@ func Test_A_Direct_Model_Can_Read_Only_Its_Skills(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := a.Run(t.Context(), ask("qa", "Greet me."), func(e event.Event) {
-				if e.Kind == event.SessionStarted { // what was there when the assistant was read is gone now
+				if e.Kind == event.SessionStarted { // files that existed when the assistant was read no longer exist
 					if err := os.WriteFile(filepath.Join(dir, "broken/SKILL.md"), []byte("nothing"), 0o600); err != nil {
 						t.Error(err)
 					}

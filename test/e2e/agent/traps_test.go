@@ -21,16 +21,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
 )
 
-// success is the line that ends a run well.
+// success is the last line of a successful run.
 const success = `{"type":"result","subtype":"success","is_error":false,"result":"fine","uuid":"u","session_id":"s","usage":{"input_tokens":1,"output_tokens":2}}`
 
-// Y2, Y3, Y23: success needs a result, a line may have 40 MiB, and stderr is apart and in the error.
+// Y2, Y3, Y23: success requires a result, a line may have 40 MiB, and stderr is separate and appears in the
+// error.
 func Test_A_Run_Without_A_Result_Never_Succeeds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		want   event.Outcome
-		code   int // -1: nobody saw it end
+		code   int // -1: its end was not seen
 		says   string
 	}{
 		"it dies":                             {`echo boom >&2; exit 3`, event.NoResult, 3, "boom"},
@@ -73,7 +74,7 @@ func Test_A_Run_Without_A_Result_Never_Succeeds(t *testing.T) {
 	}
 }
 
-// Y14: an agent's time limit leaves no process of it, also in a session of its own.
+// Y14: an agent's time limit leaves no process of the agent, even in a session of its own.
 func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -111,7 +112,7 @@ func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
 	}
 }
 
-// Y4, Y5: nothing that is said is an argument, and nothing is ever read by a shell.
+// Y4, Y5: no prompt is an argument, and no shell reads one.
 func Test_Prompts_Are_Not_Interpreted_By_A_Shell(t *testing.T) {
 	t.Parallel()
 	const evil = "one\nPROMPTEOF\nE\nEOF\ntouch pwned\n$(touch pwned) `touch pwned` '; touch pwned; '\"; touch pwned; \""
@@ -126,7 +127,7 @@ func Test_Prompts_Are_Not_Interpreted_By_A_Shell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			// Claude's input stays open, so it is read line by line.
+			// Claude's input stays open, so the script reads it line by line.
 			const script = `printf '%s\n' "$@" >arguments; case " $* " in *" --input-format "*) head -n 2 >said;; *) cat >said;; esac`
 			if err := os.WriteFile(filepath.Join(p.work, "script"), []byte(script), 0o600); err != nil {
 				t.Fatal(err)
@@ -162,13 +163,13 @@ func Test_Prompts_Are_Not_Interpreted_By_A_Shell(t *testing.T) {
 	}
 }
 
-// Y24: what an agent prints is told to whoever runs it, and written down nowhere.
+// Y24: the output of an agent goes to the caller and into no file.
 func Test_Agent_Output_Is_Not_Written_To_Files(t *testing.T) {
 	home, temp := t.TempDir(), t.TempDir()
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
 		t.Setenv(name, home)
 	}
-	t.Setenv("TMPDIR", temp) // of the place, too
+	t.Setenv("TMPDIR", temp) // including its place
 	p := newPlace(t)
 	canary := "LOG-" + rand.Text()
 	task := p.task(claude.Agent{}, "Do your work.")
@@ -186,14 +187,14 @@ func Test_Agent_Output_Is_Not_Written_To_Files(t *testing.T) {
 	}
 }
 
-// holders are the files below a directory that were written since then and have a text in them.
+// holders returns the files below a directory that were written since then and contain a text.
 func holders(t *testing.T, dir, text string, since time.Time) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && dir == "/tmp" && e.IsDir() && name != dir {
 			return fs.SkipDir
 		}
-		if err == nil && recent(e, since) { // else it is gone: others use /tmp, too
+		if err == nil && recent(e, since) { // otherwise it is gone: other processes use /tmp, too
 			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), text) {
 				names = append(names, name)
 			}
@@ -212,9 +213,9 @@ func recent(e fs.DirEntry, since time.Time) bool {
 	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since.Add(-time.Second)) && info.Size() < 64<<20
 }
 
-// Two agents in one sandbox: what ends one of them is nothing to the other.
+// Two agents run in one sandbox, and the end of one does not affect the other.
 //
-// Y16: what ends an agent ends its own processes, and none that is called like them.
+// Y16: ending an agent ends only its own processes, and not others with the same name.
 func Test_Agents_Beside_Each_Other_End_Apart(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -249,7 +250,8 @@ func Test_Agents_Beside_Each_Other_End_Apart(t *testing.T) {
 	}
 }
 
-// nothingRuns looks for processes that have the place's workspace for their directory, beside those of the walls.
+// nothingRuns checks that no process has the place's workspace as its directory, except those of the sandbox
+// itself.
 func (p *place) nothingRuns(t *testing.T) {
 	t.Helper()
 	for _, process := range p.running(t) {
@@ -259,7 +261,7 @@ func (p *place) nothingRuns(t *testing.T) {
 	}
 }
 
-// running are those processes, as the host sees them.
+// running returns these processes, as the host sees them.
 func (p *place) running(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cwd")

@@ -24,7 +24,8 @@ func Test_Agents_Work_In_Containers(t *testing.T) {
 	}
 }
 
-// A pod without a network has no Internet sockets: Claude Code takes a Unix one, and Codex the loopback that is none.
+// A pod without a network has no Internet sockets: Claude Code uses a Unix socket, and for Codex the guest replaces
+// the loopback.
 func Test_Agents_Work_In_Pods(t *testing.T) {
 	t.Parallel()
 	for _, by := range []executor.Executor{claude.Agent{}, codex.Agent{}} {
@@ -40,7 +41,7 @@ func Test_Agents_Work_In_Pods(t *testing.T) {
 	}
 }
 
-// works lets an agent make a file and use a tool of a server.
+// works runs an agent that creates a file and uses a tool of a server.
 func works(t *testing.T, p *place, by executor.Executor) {
 	t.Helper()
 	write := model.Turn{ID: "call_write", Tool: "Bash", Input: map[string]any{"command": "printf made >made.txt", "description": "x"}}

@@ -27,7 +27,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// TestMain is also the MCP server of an assistant: "tools FILE" notes in the file what it was asked.
+// TestMain also runs the MCP server of an assistant: "tools FILE" appends each request to the file.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "tools" {
 		if err := tools(os.Args[2]); err != nil {
@@ -49,7 +49,7 @@ func tools(notes string) error {
 			})
 	}
 	tool("told")
-	tool("untold") // which the assistant does not list
+	tool("untold") // a tool that the assistant does not list
 	return s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
@@ -73,15 +73,16 @@ func isolation(t *testing.T, backend, data string) func(*assistant.Assistant) (s
 	return func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) { return driver, spec, nil }
 }
 
-// building is held by the test that makes it.
+// building is held by the test that builds the image.
 var building sync.Mutex
 
-// agentsImage builds it, and for a cluster copies it to the node.
+// agentsImage builds the image, and copies it to the node of a cluster.
 func agentsImage(t *testing.T, backend string) string {
 	t.Helper()
 	building.Lock()
 	defer building.Unlock()
-	// The folder is named by the versions of what is in it; a node that has an image of a name takes no other one.
+	// The directory's name has the versions of its content, because a node that has an image with a name does not load another
+	// one.
 	name := "local/agent-sandbox-agents:" + filepath.Base(filepath.Dir(os.Getenv("AGENT_SANDBOX_NPM")))
 	dir := t.TempDir()
 	from := "FROM " + image + "\n"
@@ -104,10 +105,10 @@ func agentsImage(t *testing.T, backend string) string {
 	return name
 }
 
-// way is one agent's way to use what the test has it use.
+// way has the tool calls with which one agent uses the parts under test.
 type way struct{ bash, command, arguments string }
 
-// Y25: the key is in no file, variable or command line inside.
+// Y25: no file, variable or command line inside contains the key.
 func Test_An_Assistant_Works_Without_A_Key(t *testing.T) {
 	t.Parallel()
 	worksWithoutAKey(t, "bwrap")
@@ -123,8 +124,8 @@ func Test_An_Assistant_Works_Without_A_Key_In_Pods(t *testing.T) {
 	worksWithoutAKey(t, "kube")
 }
 
-// worksWithoutAKey takes each agent through the whole pipeline: hooks, a command, a file, a tool of a server on the host, a
-// skill, and what is booked. The agent looks for the key everywhere.
+// worksWithoutAKey runs each agent through the whole pipeline: hooks, a command, a file, a tool of a server on the host, a
+// skill, and the booked usage. The agent searches for the key everywhere.
 func worksWithoutAKey(t *testing.T, backend string) {
 	t.Helper()
 	for name, c := range map[string]way{
@@ -192,7 +193,7 @@ func worksWithoutAKey(t *testing.T, backend string) {
 	}
 }
 
-// arrived looks for a file in a workspace, where it is until its chat goes.
+// arrived checks for a file in a workspace, which exists as long as its chat.
 func (a *app) arrived(t *testing.T, name, want string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(a.store.Dir(), "workspaces", "*", "*", name))

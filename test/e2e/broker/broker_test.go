@@ -25,7 +25,7 @@ const (
 	realKey = "sk-canary-7f3a90c1d2e4"
 )
 
-// source has the key.
+// source returns the key.
 type source struct{}
 
 func (source) Key(_ context.Context, s connector.Secret) (string, error) { return s.Value, nil }
@@ -33,13 +33,13 @@ func (source) Key(_ context.Context, s connector.Secret) (string, error) { retur
 // turn is an answer of the scripted model.
 type turn struct {
 	text     string
-	commands []string // for the agent's shell, all at once
-	status   int      // of HTTP, when it is an error
-	hang     bool     // after the text nothing comes any more
-	prompt   int      // tokens that the server reports to have read; 0: 100
+	commands []string // calls of the agent's shell, in parallel
+	status   int      // of HTTP, for an error
+	hang     bool     // the answer stops after the text, without an end
+	prompt   int      // the prompt tokens that the server reports; 0: 100
 }
 
-// lab is a scripted server that speaks Chat, and a broker before it.
+// lab has a scripted server that speaks Chat, and a broker in front of it.
 type lab struct {
 	broker *broker.Broker
 	url    string
@@ -47,7 +47,7 @@ type lab struct {
 	tool   program
 
 	mu      sync.Mutex
-	results []string // of tools, as the model got them last
+	results []string // the results of tools in the last request
 	keys    map[string]bool
 	entries []broker.Entry
 	hanging chan struct{}
@@ -86,7 +86,7 @@ func newLab(t *testing.T, p program, limits broker.Limits, turns ...turn) *lab {
 	return l
 }
 
-// watched sees when the beginning of an answer that hangs goes to the agent.
+// watched notices when the beginning of an answer that hangs is sent to the agent.
 type watched struct {
 	http.ResponseWriter
 	lab *lab
@@ -102,10 +102,10 @@ func (w *watched) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// hung is the last word before an answer hangs.
+// hung is the last text before an answer hangs.
 const hung = "forever"
 
-// ServeHTTP answers with the turn that comes after the results in the request.
+// ServeHTTP answers with the turn that follows the results in the request.
 func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.URL.Path != "/v1/chat/completions" {
@@ -149,7 +149,7 @@ func (l *lab) say(w http.ResponseWriter, r *http.Request, say turn, n int) {
 	chunk := func(delta any, finish any) {
 		data, err := json.Marshal(map[string]any{"id": "c", "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
 		if err != nil {
-			panic(err) // a script holds only plain values
+			panic(err) // strings always marshal
 		}
 		fmt.Fprintf(w, "data: %s\n\n", data)
 	}
@@ -167,7 +167,7 @@ func (l *lab) say(w http.ResponseWriter, r *http.Request, say turn, n int) {
 		stop = "tool_calls"
 		args, err := json.Marshal(map[string]any{l.tool.argument: command, "description": "work"})
 		if err != nil {
-			panic(err) // as above
+			panic(err) // strings always marshal
 		}
 		call := func(id, name string, args []byte) map[string]any {
 			c := map[string]any{"index": i, "function": map[string]any{"arguments": string(args)}}
@@ -194,7 +194,7 @@ func forPrograms(t *testing.T, test func(t *testing.T, p program, bin string)) {
 	}
 }
 
-// finish waits for a program's end; the watchdog is for one that hangs.
+// finish waits for a program's end; the watchdog ends one that hangs.
 func (l *lab) finish(t *testing.T, p program, bin string) *run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -209,7 +209,7 @@ func (l *lab) finish(t *testing.T, p program, bin string) *run {
 	return r
 }
 
-// noKey looks for the key in all that the program has and says.
+// noKey searches for the key in all files, variables and output of the program.
 func (l *lab) noKey(t *testing.T, r *run) {
 	t.Helper()
 	l.mu.Lock()
@@ -254,7 +254,7 @@ func Test_An_Agent_Talks_Through_The_Broker(t *testing.T) {
 	})
 }
 
-func Test_An_Agent_Uses_Tools_One_After_Another_And_At_Once(t *testing.T) {
+func Test_An_Agent_Uses_Tools_In_Sequence_And_In_Parallel(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
 		t.Helper()
@@ -296,7 +296,7 @@ func Test_An_Agent_Ends_With_The_Servers_Error(t *testing.T) {
 	})
 }
 
-// ceiling is enough tokens for one request of each program, whose prompts have about 30,000.
+// ceiling is enough tokens for one request of each program; their prompts have about 30,000.
 const ceiling = 60_000
 
 func Test_An_Agent_Ends_At_A_Ceiling_And_Names_It(t *testing.T) {
@@ -341,7 +341,7 @@ func Test_An_Agent_That_Is_Interrupted_Cancels_The_Server(t *testing.T) {
 		if err := r.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		_ = r.Wait() // each has its own idea of a status here
+		_ = r.Wait() // each program has its own exit status here
 		<-l.gone
 		if err := l.broker.Close(); err != nil {
 			t.Fatal(err)

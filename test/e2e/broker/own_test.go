@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// own starts a scripted server that speaks a program's own API, and a broker before it.
+// own starts a scripted server that speaks the program's own API, and a broker in front of it.
 func own(t *testing.T, p program, turns ...model.Turn) (server *model.Server, url string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -77,7 +77,8 @@ func Test_An_Agent_Talks_To_Its_Own_API_Through_The_Lists(t *testing.T) {
 	})
 }
 
-// attack asks the broker as a process in the sandbox can, with a request that p itself sends plus a member.
+// attack sends the broker a request as a process in the sandbox can: one of the program's own requests with
+// a further member.
 func attack(t *testing.T, p program, url, members string) (status int, body string) {
 	t.Helper()
 	path, begin := "/v1/messages", `{"max_tokens":10,"messages":[{"role":"user","content":"hi"}]`

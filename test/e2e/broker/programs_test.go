@@ -1,5 +1,5 @@
-// Package broker_test runs the real coding agents against the model broker, with a server behind it that speaks only Chat
-// Completions and says what its script says.
+// Package broker_test runs the real coding agents against the model broker. The server behind it speaks only Chat
+// Completions and follows a script.
 package broker_test
 
 import (
@@ -17,11 +17,11 @@ import (
 // program is a coding agent.
 type program struct {
 	name, model    string
-	tool, argument string // the shell that it offers to its model
+	tool, argument string // the shell tool that it offers to its model
 	file           func(npm, arch string) string
 	arch           map[string]string
 	command        func(bin, url, dir string) (args, env []string)
-	said           func(stdout string) string // its last words
+	said           func(stdout string) string // the text of its last message
 }
 
 // programs are Claude Code and Codex.
@@ -60,7 +60,7 @@ func programs() []program {
 	}
 }
 
-// find is the program of an npm package, which `make test` installs.
+// find returns the program of an npm package, which `make test` installs.
 func (p program) find(t *testing.T) string {
 	t.Helper()
 	bin := p.file(os.Getenv("AGENT_SANDBOX_NPM"), p.arch[runtime.GOARCH])
@@ -73,7 +73,7 @@ func (p program) find(t *testing.T) string {
 	return bin
 }
 
-// last is a text of the last event of a type, at the top of it or one below.
+// last returns a text of the last event of a type, from its top level or one level below.
 func last(stdout, kind, field string) (found string) {
 	for line := range strings.Lines(stdout) {
 		var e map[string]any
@@ -101,7 +101,7 @@ type run struct {
 	stdout, stderr strings.Builder
 }
 
-// start starts a program in a directory of its own, with nothing of this process's environment but the path.
+// start starts a program in its own directory, and of this process's environment with only PATH.
 func (p program) start(ctx context.Context, t *testing.T, bin, url string) *run {
 	t.Helper()
 	r := &run{dir: t.TempDir(), home: t.TempDir()}

@@ -1,6 +1,6 @@
-// Package claude_test runs the real Claude Code inside the real command, without
-// network. Only the model behind it is a script, on a Unix socket that the policy
-// lists: nothing that holds a key ever enters the sandbox.
+// Package claude_test runs the real Claude Code inside the real command, without network.
+// Only the model is replaced by a script, on a Unix socket that the policy lists. No key
+// enters the sandbox.
 package claude_test
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// plainUser is who runs the plain-user cases when the tests run as root.
+// plainUser is the user ID of the plain-user cases when the tests run as root.
 const plainUser = 1000
 
 const secret = "canary-ssh-key-5b1f0a"
@@ -52,7 +52,7 @@ func Test_Claude_Code_Does_Its_Work_And_Cannot_Leave_The_Sandbox(t *testing.T) {
 	}
 }
 
-// script is a day's work of an agent, then two things it has no business doing.
+// script is the ordinary work of an agent, followed by two forbidden actions.
 func script(h *host) []model.Turn {
 	written := filepath.Join(h.workspace, "written.txt")
 	bash := func(id, command string) model.Turn {
@@ -74,7 +74,8 @@ func script(h *host) []model.Turn {
 	}
 }
 
-// checkTranscript reads what Claude Code printed: it must have ended by itself and well.
+// checkTranscript reads the output of Claude Code, which must have ended by itself and with
+// success.
 func checkTranscript(t *testing.T, out []byte) {
 	t.Helper()
 	var last struct {
@@ -99,7 +100,7 @@ func checkTranscript(t *testing.T, out []byte) {
 	}
 }
 
-// checkWork checks that an agent can do what it is there for.
+// checkWork checks that the agent's ordinary work succeeded.
 func checkWork(t *testing.T, h *host, m *model.Server) {
 	t.Helper()
 	for file, want := range map[string]string{"bash.txt": "from bash", "written.txt": "from the write tool\n"} {
@@ -119,7 +120,8 @@ func checkWork(t *testing.T, h *host, m *model.Server) {
 	}
 }
 
-// checkRefusals checks that the walls held, by what is on the host and by what the model saw.
+// checkRefusals checks that the isolation held, by the files on the host and by the results
+// that the model received.
 func checkRefusals(t *testing.T, h *host, m *model.Server) {
 	t.Helper()
 	for _, file := range []string{".git/hooks/pre-commit", ".git/hooks/post-commit", "pwned"} {
@@ -152,8 +154,8 @@ func checkRefusals(t *testing.T, h *host, m *model.Server) {
 	}
 }
 
-// host is what one user has on the host: a home with secrets, a repository, and
-// the socket of the model.
+// host has the files of one user on the host: a home with secrets, a repository, and the
+// socket of the model.
 type host struct {
 	uid                   int
 	base, home, workspace string
@@ -207,7 +209,7 @@ func (h *host) listen(t *testing.T) net.Listener {
 	return l
 }
 
-// own gives all of the host's files to its user.
+// own makes the user the owner of all of the host's files.
 func (h *host) own(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{h.home, h.workspace} {
@@ -223,8 +225,8 @@ func (h *host) own(t *testing.T) {
 	}
 }
 
-// command prepares a program as the host's user, in the workspace, with nothing of
-// the environment that the tests run in.
+// command prepares a program that runs as the host's user in the workspace, without the
+// environment of the tests.
 func (h *host) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)

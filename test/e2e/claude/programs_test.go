@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// claude returns the real program, where every user can execute it. `make test`
-// installs the npm package and names the folder.
+// claude returns a copy of the real program that every user can execute. `make
+// test` installs the npm package and names the folder.
 func claude(t *testing.T) string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
@@ -25,7 +25,7 @@ func claude(t *testing.T) string {
 		t.Skip(reason)
 	}
 	to := filepath.Join(public(t), "claude")
-	// A cache below /root is closed to other users; a second name is free where the
+	// Other users cannot read a cache below /root; a hard link costs nothing if the
 	// file systems are the same.
 	if err := os.Link(from, to); err != nil {
 		copyProgram(t, from, to)
@@ -33,7 +33,7 @@ func claude(t *testing.T) string {
 	return to
 }
 
-// command returns the command where every user can execute it.
+// command returns a copy of the command that every user can execute.
 func command(t *testing.T) string {
 	t.Helper()
 	dir := public(t)
@@ -43,7 +43,7 @@ func command(t *testing.T) string {
 	return filepath.Join(dir, programs.Command)
 }
 
-// public is a temporary directory that every user can reach.
+// public returns a temporary directory that every user can reach.
 func public(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,12 +17,12 @@ import (
 // agent is a coding agent of the image.
 type agent struct {
 	name string
-	host string // of its model
-	key  string // the variable of its key
+	host string // the address of its model
+	key  string // the variable with its key
 
-	tool, argument string // the tool of its model that runs commands, and that tool's argument
+	tool, argument string // the tool with which its model runs commands, and that tool's argument
 	line           []string
-	at             func(url string) (flags, args []string) // returns flags of exec and its own arguments with which it uses a model at url
+	at             func(url string) (flags, args []string) // returns flags of exec, and the agent's arguments for a model at url
 	last           func(t *testing.T, stdout string) string
 }
 
@@ -47,7 +47,7 @@ func agents() []agent {
 	}
 }
 
-// claudeSaid is the text of Claude Code's result.
+// claudeSaid returns the text of Claude Code's result.
 func claudeSaid(t *testing.T, stdout string) string {
 	t.Helper()
 	var result struct {
@@ -60,7 +60,8 @@ func claudeSaid(t *testing.T, stdout string) string {
 	return result.Result
 }
 
-// codexSaid is the text of the last message in Codex's events, which end with that of a completed turn.
+// codexSaid returns the text of the last message in Codex's events, which end with that of a completed
+// turn.
 func codexSaid(t *testing.T, stdout string) string {
 	t.Helper()
 	said, completed := "", false
@@ -83,12 +84,12 @@ func codexSaid(t *testing.T, stdout string) string {
 	return said
 }
 
-// shell is a turn that asks for a command; the same word finds its result.
+// shell returns a turn that calls the shell; its ID finds the result.
 func (a agent) shell(id, command string) model.Turn {
 	return model.Turn{ID: id, Tool: a.tool, Input: map[string]any{a.argument: command, "description": id}}
 }
 
-// realKey is a key as the user has it in the environment of the host.
+// realKey is the user's key in the environment of the host.
 const realKey = "sk-canary-7f3a90c1d2e4"
 
 func Test_Real_Agents_Work_In_The_Image(t *testing.T) {
@@ -106,7 +107,8 @@ func Test_Real_Agents_Work_In_The_Image(t *testing.T) {
 	}
 }
 
-// work lets an agent make a file in a place, try to reach another host, and report that it is done.
+// work lets an agent create a file in a place, try to reach another host, and report that it has
+// finished.
 func work(t *testing.T, p place, a agent) {
 	t.Helper()
 	u := newUser(t)
@@ -163,7 +165,7 @@ func work(t *testing.T, p place, a agent) {
 	site.check(t, m.Result(t, "call_reach").Text)
 }
 
-// checkMade checks, on the host, a file that was made inside.
+// checkMade checks, on the host, a file that was created inside.
 func checkMade(t *testing.T, name string, owner int) {
 	t.Helper()
 	data, err := os.ReadFile(name)

@@ -22,7 +22,7 @@ func (u user) snapshots(name string) []string {
 	return names
 }
 
-// prefer puts a configuration into a repository, which the user trusts.
+// prefer writes a configuration into a repository, and trusts it as the user.
 func (u user) prefer(dir, config string) {
 	u.t.Helper()
 	write(u.t, dir+"/.agent-sandbox/config.json", config)
@@ -44,7 +44,7 @@ func Test_A_Rejected_Configuration_Leaves_The_Container_And_Its_Snapshots(t *tes
 		write(t, dir+"/.agent-sandbox/config.json", c.config)
 		u.fail(dir, c.words, "start")
 	}
-	// The driver or the engine rejects what is trusted.
+	// The driver or the engine rejects the trusted configuration.
 	u.prefer(dir, `{"egress_allow_domains":["not a host"]}`)
 	u.fail(dir, "not a host", "start")
 	if got := u.snapshots(name); len(got) != 1 || got[0] != "first" {
@@ -92,7 +92,8 @@ func Test_A_New_Image_Saves_The_Files_Of_The_Old_Container(t *testing.T) {
 	u.inside(name, "echo precious >~/mine")
 	u.run(dir, "stop")
 
-	// A container of an image that cannot start leaves the files of the old one.
+	// When the container of a new image cannot start, the files of the old one
+	// remain.
 	u.image(dir, "USER root\nRUN rm -rf /var/tmp && touch /var/tmp\nUSER node\n")
 	u.fail(dir, "not a directory", "start")
 	u.image(dir, "ENV GREETING=before\n")

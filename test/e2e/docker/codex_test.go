@@ -72,5 +72,5 @@ func Test_Codex_Is_Set_Up_Once(t *testing.T) {
 	if got := codex("codex-logout"); got != "deleted auth.json\n" || look("ls auth.json 2>/dev/null") != "" {
 		t.Errorf("logout: %q", got)
 	}
-	codex("codex-logout") // nothing is left to delete
+	codex("codex-logout") // the file is deleted already
 }

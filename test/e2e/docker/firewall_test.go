@@ -85,7 +85,7 @@ func Test_A_Repository_Has_The_Firewall_And_The_Limits_Of_Its_Configuration(t *t
 	if out := u.inside(name, "cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null"); out.stdout != strconv.Itoa(pids+64)+"\n" {
 		t.Errorf("the limit of processes: %+v", out)
 	}
-	// Without trust a limit holds, and a packet filter does not open anything.
+	// Without trust, limits apply, and a packet filter opens no address.
 	write(t, dir+"/.agent-sandbox/config.json", `{"firewall":["0.0.0.0/0:1-65535"]}`)
 	u.run(dir, "stop")
 	u.fail(dir, "may only tighten", "start")

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forward starts "forward" and returns its address when it is announced, with what ends it.
+// forward starts "forward", waits until it reports its address, and returns that with a
+// function that ends it.
 func (u user) forward(name, port string) (address string, end func()) {
 	u.t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(u.t.Context(), "tcp", "127.0.0.1:0")
@@ -80,7 +81,7 @@ read word </tmp/ready`
 		t.Errorf("the answer is %q, %v", body, err)
 	}
 	end()
-	// The proxy of the sandbox is no server of its commands.
+	// The proxy of the sandbox is not a server of its commands.
 	address, end = u.forward(name, strconv.Itoa(3128))
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
-// buildBase builds the base image, or finds that it is there.
+// buildBase builds the base image unless it exists.
 func (u user) buildBase() string {
 	u.t.Helper()
 	return u.run(u.home, "build-base", "--tag", baseTag)

@@ -26,13 +26,13 @@ func Test_A_Limit_Of_Memory_That_Kills_Is_Named(t *testing.T) {
 	if out := u.inside("small", "exec "+greedy); out.code != 137 || !strings.Contains(out.stderr, want) {
 		t.Errorf("exec --in: %+v", out)
 	}
-	// Another reason for the same status.
+	// The same exit status for another reason.
 	if out := u.inside("small", "kill -9 $$"); out.code != 137 || strings.Contains(out.stderr, "memory limit") {
 		t.Errorf("a command that kills itself: %+v", out)
 	}
 }
 
-func Test_A_Command_Whose_Container_Is_Removed_Says_So(t *testing.T) {
+func Test_A_Command_Reports_That_Its_Container_Was_Removed(t *testing.T) {
 	u := newUser(t)
 	dir := u.prepared("removed")
 	name := strings.TrimSpace(u.run(dir, "start"))

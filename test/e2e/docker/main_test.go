@@ -25,10 +25,10 @@ import (
 
 // lab holds the fixtures that all cases share.
 var lab struct {
-	base    string         // a directory outside of /tmp, where a sandbox has its own
+	base    string         // a directory outside /tmp, since a sandbox has its own
 	command string         // the built program
-	engine  *engine.Client // nil: none answers
-	why     error          // for which reason
+	engine  *engine.Client // nil: no engine answers
+	why     error          // why no engine answers
 }
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
@@ -54,7 +54,7 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	if lab.engine, lab.why = engine.Open(context.Background(), os.Environ()); lab.why != nil {
-		return m.Run() // each case says so
+		return m.Run() // each case reports it
 	}
 	defer lab.engine.Close()
 	lab.command = filepath.Join(lab.base, "bin", "agent-sandbox")
@@ -64,7 +64,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// needEngine skips where no engine answers, and fails where SANDBOX_REQUIRE names docker.
+// needEngine skips the test if no engine answers, and fails it if SANDBOX_REQUIRE names docker.
 func needEngine(t *testing.T) {
 	t.Helper()
 	if lab.why == nil {
@@ -76,14 +76,15 @@ func needEngine(t *testing.T) {
 	t.Skip(lab.why)
 }
 
-// baseTag is the tag of the images that these tests build; the engine's layer cache makes all but the first build quick.
+// baseTag is the tag of the images that these tests build; with the engine's layer cache, all builds except the first
+// are fast.
 const baseTag = "e2e"
 
-// user is one with a home, a data directory and repositories of their own.
+// user is a user with their own home, data directory and repositories.
 type user struct {
 	t    *testing.T
 	home string
-	env  []string // variables beside those of the tests
+	env  []string // variables in addition to those of the tests
 }
 
 func newUser(t *testing.T) user {
@@ -102,10 +103,10 @@ type result struct {
 	code           int
 }
 
-// try runs our command in a directory.
+// try runs agent-sandbox in a directory.
 func (u user) try(dir, stdin string, args ...string) result {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.t.Context()), 20*time.Minute) // a cleanup runs commands, too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.t.Context()), 20*time.Minute) // cleanups also run commands
 	defer cancel()
 	cmd := exec.CommandContext(ctx, lab.command, args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
@@ -121,7 +122,7 @@ func (u user) try(dir, stdin string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// run is try for a command that must succeed; it returns its output.
+// run runs a command that must succeed; it returns its output.
 func (u user) run(dir string, args ...string) string {
 	u.t.Helper()
 	r := u.try(dir, "", args...)
@@ -131,7 +132,7 @@ func (u user) run(dir string, args ...string) string {
 	return r.stdout
 }
 
-// fail is try for a command that must fail with these words.
+// fail runs a command that must fail with these words.
 func (u user) fail(dir, words string, args ...string) {
 	u.t.Helper()
 	r := u.try(dir, "", args...)
@@ -159,7 +160,7 @@ func (u user) git(dir string, args ...string) string {
 	return string(out)
 }
 
-// repository makes one with a commit on main.
+// repository creates a repository with a commit on main.
 func (u user) repository(name string) string {
 	u.t.Helper()
 	dir := filepath.Join(u.home, name)
@@ -177,7 +178,7 @@ func (u user) repository(name string) string {
 	return dir
 }
 
-// forget destroys all sandboxes of the user, and the repository's objects in the engine.
+// forget destroys all sandboxes of the user, and the engine's objects for the repository.
 func (u user) forget(dir string) {
 	for name := range strings.FieldsSeq(u.try(u.home, "", "list", "--json").names()) {
 		u.try(u.home, "", "destroy", name)
@@ -186,13 +187,13 @@ func (u user) forget(dir string) {
 	_, _ = lab.engine.ImageRemove(ctx, repo.Repo{Path: dir}.Image(), client.ImageRemoveOptions{Force: true})
 	for line := range strings.SplitSeq(strings.TrimSpace(u.try(dir, "", "volume", "--all").stdout), "\n") {
 		name, _, _ := strings.Cut(line, "\t")
-		if !strings.HasSuffix(name, "-config") { // all repositories' own
+		if !strings.HasSuffix(name, "-config") { // objects that all repositories share
 			_, _ = lab.engine.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
 		}
 	}
 }
 
-// names are those in a list of sandboxes as JSON.
+// names returns the names in a list of sandboxes as JSON.
 func (r result) names() string {
 	var out []string
 	for line := range strings.SplitSeq(r.stdout, "\n") {

@@ -23,17 +23,17 @@ type place struct {
 
 // site holds the settings with which an agent reaches its model from a place.
 type site struct {
-	listener net.Listener // the model's
-	env      []string     // of our command
+	listener net.Listener // of the model
+	env      []string     // of agent-sandbox
 	flags    []string     // of exec
-	before   []string     // a program that starts the agent
+	before   []string     // a program that starts the agent; "": none
 	url      string       // of the model; empty: the agent's default
-	key      string       // the one that reaches the model
+	key      string       // the host that serves the model
 	reach    string       // a command that tries to reach another host
 	check    func(t *testing.T, printed string)
 }
 
-// placeholder stands for a key where no proxy inserts it.
+// placeholder stands for a key if no proxy inserts it.
 const placeholder = "sk-placeholder"
 
 func places() []place {
@@ -45,8 +45,8 @@ func places() []place {
 	}
 }
 
-// listed allows the agent's default host, and holds the key outside. That host is not on the internet but
-// behind the proxy of a company.
+// listed allows the agent's default host, and keeps the key outside the sandbox. That host is not on the internet
+// but behind a company's proxy.
 func listed(t *testing.T, u user, a agent) site {
 	t.Helper()
 	w := newWay(t, a.host)
@@ -74,7 +74,7 @@ const bridge = `const net = require("net"), [port, path, program, ...args] = pro
 net.createServer(c => { const s = net.connect(path); c.pipe(s).pipe(c); c.on("error", () => s.destroy()); s.on("error", () => c.destroy()) })
   .listen(+port, "127.0.0.1", () => require("child_process").spawn(program, args, { stdio: "inherit" }).on("exit", code => process.exit(code ?? 1)))`
 
-// unconnected is a place without a network, with the model behind a Unix socket.
+// unconnected is a place without a network; the model is behind a Unix socket.
 func unconnected(t *testing.T, u user, a agent) site {
 	t.Helper()
 	socket := filepath.Join(u.home, "model.sock")
@@ -107,14 +107,14 @@ func unconnected(t *testing.T, u user, a agent) site {
 	return s
 }
 
-// firewalled opens the one port of the host's address on the bridge.
+// firewalled permits only one port of the host's address on the bridge.
 func firewalled(t *testing.T, _ user, a agent) site {
 	t.Helper()
 	if err := firewall.Check(); err != nil {
 		if os.Geteuid() == 0 {
 			t.Fatal(err)
 		}
-		t.Skip(err) // it takes root
+		t.Skip(err) // it requires root
 	}
 	host := bridgeAddress(t)
 	l := listen(t, host)
@@ -133,7 +133,7 @@ func firewalled(t *testing.T, _ user, a agent) site {
 	}
 }
 
-// connected is a network without a filter.
+// connected is a place with a network and no packet filter.
 func connected(t *testing.T, _ user, a agent) site {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
@@ -152,7 +152,7 @@ func listen(t *testing.T, host string) net.Listener {
 	return l
 }
 
-// shutServer listens at an address that no command inside may reach; visited fails the test if one did.
+// shutServer listens at an address that no command inside may reach; visited fails the test after a connection.
 func shutServer(t *testing.T, host string) (addr string, visited func()) {
 	t.Helper()
 	l := listen(t, host)

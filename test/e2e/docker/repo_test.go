@@ -49,7 +49,7 @@ func Test_Init_Start_Shell_Stop(t *testing.T) {
 	if got := u.run(dir, "start"); got != r.Container("")+"\n" {
 		t.Errorf("start printed %q", got)
 	}
-	u.run(dir, "start", ".") // it runs
+	u.run(dir, "start", ".") // the container runs
 	out := u.try(dir, "pwd; test -e /.agent-sandbox && echo marked; git log --format=%s; exit 3\n", "shell", ".")
 	if out.code != 3 || out.stdout != "/workspace/project\nmarked\none\n" {
 		t.Errorf("shell: %+v", out)
@@ -92,7 +92,7 @@ func Test_Branches_Work_Beside_Each_Other(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, branch := range []string{"feat/a", "feat/b"} {
 		names[branch] = r.Container(branch)
-		wait.Go(func() { // both prepare the shelf
+		wait.Go(func() { // both prepare the repository's shelf
 			if out := u.try(dir, "", "start", "--branch", branch, "."); out.code != 0 || out.stdout != r.Container(branch)+"\n" {
 				t.Errorf("start of %s: %+v", branch, out)
 			}
@@ -116,7 +116,7 @@ func Test_Branches_Work_Beside_Each_Other(t *testing.T) {
 	if out := u.inside(bind, "cd /repo-shelf/worktrees/feat__b && git status --porcelain && git log --format=%s"); out.stdout != "work\none\n" {
 		t.Errorf("from the bind sandbox: %+v", out)
 	}
-	u.run(dir, "checkout", "--base-tag", baseTag, "feat/a") // once more
+	u.run(dir, "checkout", "--base-tag", baseTag, "feat/a") // a second time
 	if out := u.try(dir, "", "checkout", "--base-tag", baseTag, "feat__a"); out.code == 0 || !strings.Contains(out.stderr, "is that of the branch feat/a") {
 		t.Errorf("a branch whose directory is taken: %+v", out)
 	}
@@ -172,7 +172,7 @@ func Test_A_Repository_Builds_Only_Files_That_A_User_Has_Approved(t *testing.T) 
 	}
 }
 
-func Test_Names_That_Are_None(t *testing.T) {
+func Test_Unknown_And_Invalid_Names_Are_Refused(t *testing.T) {
 	u := newUser(t)
 	dir := u.repository("names")
 	write(t, dir+"/.gitignore", "")
@@ -243,7 +243,8 @@ func Test_Show_Run_Prints_The_Command_Of_Start(t *testing.T) {
 	}
 }
 
-// Y19: commands run as the workspace's owner from the first one on, with files that are theirs.
+// Y19: from the first command on, commands run as the workspace's owner and create files of
+// that owner.
 func Test_A_Workspace_Of_Any_Owner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
@@ -312,7 +313,7 @@ func Test_The_Command_Of_Show_Run_Works_By_Hand(t *testing.T) {
 	dir := u.prepared("byhand")
 	u.prefer(dir, `{"limits":{"pids":300}}`)
 	u.run(dir, "start")
-	u.run(dir, "stop") // the container exists
+	u.run(dir, "stop") // a container exists already
 	line := strings.TrimSpace(u.run(dir, "show-run"))
 	line = strings.Replace(line, "docker run --rm -it ", client+" run --rm -i ", 1)
 	by := func(script string) (string, error) {

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// way is the proxy of a company, as network.upstream names one, and the listener of the one server that it connects to,
-// for every host. The server has a certificate for its host that the company has signed.
+// way is a company's proxy, as in network.upstream, and the listener of the only server that it connects to, for every
+// host. The server has a certificate for its host that the company has signed.
 type way struct {
 	proxy string // its URL
 	ca    string // the file with the company's certificate
@@ -70,10 +70,10 @@ func (w *way) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 	c, _, err := http.NewResponseController(rw).Hijack()
 	if err != nil {
-		panic(err) // HTTP/1 can
+		panic(err) // HTTP/1 connections can be hijacked
 	}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
-		_ = c.Close() // the client has gone
+		_ = c.Close() // the client has disconnected
 		return
 	}
 	select {
@@ -83,7 +83,7 @@ func (w *way) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked are the requests that the proxy saw, each once.
+// asked returns the requests that the proxy received, each once.
 func (w *way) asked() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// executable writes a script of the host.
+// executable writes a script on the host.
 func executable(t *testing.T, name, script string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -63,7 +63,7 @@ func Test_A_Worktree_Has_The_Protections_Of_The_Repository(t *testing.T) {
 			t.Errorf("%s could be changed from the repository's sandbox: %+v", what, out)
 		}
 	}
-	// Work goes on.
+	// A commit on the branch must still work.
 	const script = `echo two >tool/new && mkdir src && echo x >src/a && git add -A && git commit -q -m work && git push -q host HEAD && git log --format=%s -1`
 	if out := u.inside(branch, script); out.stdout != "work\n" {
 		t.Errorf("work in the worktree: %+v", out)
@@ -86,7 +86,7 @@ func Test_The_Hooks_Of_The_Host_Run_In_A_Worktree(t *testing.T) {
 		t.Errorf("a hook in .git/hooks: %+v", out)
 	}
 	u.run(dir, "stop", "--branch", "feat/a")
-	// As husky does it: the directory is not part of a commit.
+	// As husky does: the directory is not part of a commit.
 	executable(t, dir+"/.husky/_/pre-commit", "echo refused by husky >&2; exit 1\n")
 	write(t, dir+"/.husky/_/.gitignore", "*\n")
 	u.git(dir, "config", "core.hooksPath", ".husky/_")

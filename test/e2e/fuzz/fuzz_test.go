@@ -17,14 +17,14 @@ import (
 
 // The environment variables of a long run.
 const (
-	longVariable = "AGENT_SANDBOX_FUZZ"      // a time for each kind of sandbox and user, such as 1h
+	longVariable = "AGENT_SANDBOX_FUZZ"      // a duration for each kind of sandbox and user, such as 1h
 	seedVariable = "AGENT_SANDBOX_FUZZ_SEED" // the first seed
 )
 
 // inSandbox is the number of programs that run in one persistent sandbox.
 const inSandbox = 8
 
-// long returns the time of a long run; 0 if this is a normal one.
+// long returns the duration of a long run; 0: this is a normal run.
 func long(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv(longVariable)
@@ -69,7 +69,7 @@ func Test_Random_Programs_Stay_In_Persistent_Sandboxes(t *testing.T) {
 	hunt(t, kind{name: "bwrap, persistent", persistent: true}, 2*inSandbox)
 }
 
-// containerFlags make containers of an image that has nothing programs would need.
+// containerFlags create containers from an image without programs.
 func containerFlags() []string {
 	return []string{"--backend", "docker", "--image", "busybox:latest", "--ro", fixture.tools}
 }
@@ -86,12 +86,12 @@ func Test_Random_Programs_Stay_In_Persistent_Containers(t *testing.T) {
 	hunt(t, k, 2*inSandbox)
 }
 
-// hunt runs programs in a kind of sandbox as each user: n, or those of a time.
+// hunt runs programs in a kind of sandbox as each user: n programs, or as many as fit into a long run.
 func hunt(t *testing.T, k kind, n int) {
 	t.Helper()
 	for name, uid := range users() {
 		if k.mounts && uid == 0 {
-			continue // root's sandbox has one user in its namespace, who cannot make another
+			continue // root's sandbox maps one user to its namespace, which cannot create another
 		}
 		k := k
 		k.uid = uid
@@ -114,7 +114,7 @@ func hunt(t *testing.T, k kind, n int) {
 	}
 }
 
-// hunter runs programs in worlds of its own.
+// hunter runs programs in its own worlds.
 type hunter struct {
 	t      *testing.T
 	k      kind
@@ -204,7 +204,7 @@ func (h *hunter) play(w *world, ps []calls.Program, count bool) (found []violati
 		}
 		played = i + 1
 		if found = r.violations; i > 0 && isOnlyStopped(found) {
-			found = nil // a program before has taken the permissions away that it needs
+			found = nil // an earlier program has removed the permissions that this one needs
 			break
 		}
 		if len(found) > 0 {
@@ -217,10 +217,11 @@ func (h *hunter) play(w *world, ps []calls.Program, count bool) (found []violati
 	return found, played
 }
 
-// isOnlyStopped reports whether a program has broken no rule, but not come to its end.
+// isOnlyStopped reports whether a program broke no rule but did not end.
 func isOnlyStopped(found []violation) bool { return len(found) == 1 && found[0].kind == stopped }
 
-// tries is how often a shorter program runs before it counts as harmless: many break a rule in a race only.
+// tries is the number of runs after which a shorter program counts as harmless: many programs break a rule
+// only in a race.
 const tries = 4
 
 // minimise returns shorter programs that break a rule of the same kind.
@@ -245,7 +246,8 @@ func (h *hunter) minimise(w *world, ps []calls.Program, kind string) []calls.Pro
 	return calls.Minimise(ps, fails)
 }
 
-// harmful is the seed of a program that does harm of every kind. Changes of the generator make it another one.
+// harmful is the seed of a program that breaks every kind of rule. After a change of the generator it is
+// another seed.
 const harmful = uint64(29)
 
 // Test_The_Judge_Sees_Every_Kind_Of_Harm runs random programs without protections.
@@ -263,7 +265,7 @@ func Test_The_Judge_Sees_Every_Kind_Of_Harm(t *testing.T) {
 					missing = slices.DeleteFunc(missing, func(kind string) bool { return kind == v.kind })
 				}
 				h.programs++
-				clear(h.worlds) // nothing in it is as it was
+				clear(h.worlds) // no description of it is equal any more
 				if err := removeTree(w.base); err != nil {
 					t.Error(err)
 				}

@@ -15,36 +15,37 @@ import (
 // gitPatience limits how long the host's git works in one directory.
 const gitPatience = 5 * time.Second
 
-// violation is something that a program must not be able to do.
+// violation is a result that a program must not achieve.
 type violation struct{ kind, text string }
 
 // The kinds of violations.
 const (
 	outside    = "outside"    // a file outside of the trees for commands has changed
-	protected  = "protected"  // a protected name is there, or has changed
-	repository = "repository" // git of the host accepts a repository that was not there
-	ran        = "ran"        // git of the host has run a command of the program
-	visible    = "visible"    // a protected name was there for a moment
-	missed     = "missed"     // the watcher did not see all names that were there for a moment: no harm
+	protected  = "protected"  // a protected name exists, or has changed
+	repository = "repository" // git of the host accepts a new repository
+	ran        = "ran"        // git of the host has run the canary
+	visible    = "visible"    // a protected name existed for a moment
+	missed     = "missed"     // not a violation: the watcher missed names that existed for a moment
 	stuck      = "stuck"      // the sandbox does not end
-	crashed    = "crashed"    // agent-sandbox ended because of a mistake in it
-	opened     = "opened"     // a call that is refused to all commands succeeded
+	crashed    = "crashed"    // agent-sandbox ended because of a bug in it
+	opened     = "opened"     // a call succeeded that the sandbox refuses to all commands
 )
 
 func (v violation) String() string { return v.kind + ": " + v.text }
 
-// gitState are the files of a git directory that make git run something or look elsewhere.
+// gitState are the files of a git directory that make git run programs or read other places.
 var gitState = []string{ //nolint:gochecknoglobals // a table
 	"hooks", "config", "config.worktree", "commondir", "remotes", "branches", "objects/info/alternates", "objects/info/http-alternates",
 }
 
-// projectFiles are those that programs of the host obey at the root of a project, as far as programs here try to make them.
+// projectFiles are the files at the root of a project that programs of the host read as configuration, as far as programs
+// here try to create them.
 var projectFiles = []string{ //nolint:gochecknoglobals // a table
 	".mcp.json", ".vscode", ".claude", ".envrc", ".husky", ".agent-sandbox.json", ".agent-sandbox", ".github/workflows", ".bashrc", ".gitmodules",
 	".pre-commit-config.yaml",
 }
 
-// isProtected reports whether no program may make or change a path, or what lies below it.
+// isProtected reports whether no program may create or change a path, or the entries below it.
 func (w *world) isProtected(path string) bool {
 	if strings.EqualFold(filepath.Base(path), ".git") && !w.root[filepath.Dir(path)] {
 		return true
@@ -68,7 +69,7 @@ func (w *world) isProtected(path string) bool {
 	return w.root[w.git] && w.isGitState(w.git, path)
 }
 
-// isGitState reports whether git obeys a path in a git directory.
+// isGitState reports whether git reads a path in a git directory as configuration.
 func (w *world) isGitState(dir, path string) bool {
 	if path != dir && !strings.HasPrefix(path, dir+"/") {
 		return false
@@ -90,7 +91,7 @@ func (w *world) isGitState(dir, path string) bool {
 	return false
 }
 
-// withinFold is within, but for a root that has not existed from the start without regard to the case of its last component.
+// withinFold is within, except that it ignores the case of the root's last component if the root did not exist at the start.
 func (w *world) withinFold(path, root string) bool {
 	if w.existing[root] {
 		return within(path, root)
@@ -99,12 +100,12 @@ func (w *world) withinFold(path, root string) bool {
 	return within(path, dir) && len(path) >= len(root) && strings.EqualFold(path[:len(root)], root) && (len(path) == len(root) || path[len(root)] == '/')
 }
 
-// isPart reports whether git asks for a name to know whether its directory is a repository.
+// isPart reports whether git checks for a name to decide whether its directory is a repository.
 func isPart(name string) bool {
 	return slices.Contains([]string{"head", "objects", "refs", "commondir", ".git"}, strings.ToLower(name))
 }
 
-// judge compares the world with what it was before a program.
+// judge compares the world with its state before a program.
 func (w *world) judge(before map[string]string) []violation {
 	w.t.Helper()
 	var out []violation
@@ -143,7 +144,7 @@ func differences(before, after map[string]string) (out []difference) {
 	return out
 }
 
-// judgeGit has git of the host look at every directory with a part of a repository.
+// judgeGit runs git of the host in every directory with a part of a repository.
 func (w *world) judgeGit(before, after map[string]string) (out []violation) {
 	known := map[string]bool{w.git: true, w.common: true, filepath.Join(w.work, "sub", "nested", ".git"): w.root[filepath.Join(w.work, "sub", "nested")], "": true}
 	if w.shape == "submodule" {

@@ -1,11 +1,11 @@
 //go:build linux
 
-// Package fuzz_test runs random programs of file system calls in sandboxes, and judges on the host that none of them changes
-// anything outside, makes a protected name or a repository. The same programs break each of these rules in a sandbox without
-// protections, so the judge can fail.
+// Package fuzz_test runs random programs of file system calls in sandboxes, and checks on the host that none of them changes a
+// file outside, or creates a protected name or a repository. The same programs break each of these rules in a sandbox without
+// protections, so the checks can fail.
 //
-// A normal run makes the programs of some fixed seeds. With AGENT_SANDBOX_FUZZ=1h each kind of sandbox gets random ones for that
-// time. A failure prints the shortest program that still fails and how to repeat it.
+// A normal run makes the programs of some fixed seeds. With AGENT_SANDBOX_FUZZ=1h it runs random programs in each kind of
+// sandbox for that time. A failure prints the shortest program that still fails and how to repeat it.
 package fuzz_test
 
 import (
@@ -38,11 +38,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fixture is what all tests share.
+// fixture has the fixtures that all tests share.
 var fixture fixtures //nolint:gochecknoglobals // as testing.M has no other place
 
 type fixtures struct {
-	base    string // outside of /tmp, where a sandbox has its own
+	base    string // outside /tmp, since a sandbox has its own
 	tools   string // the directory of the programs
 	command string // agent-sandbox
 	runner  string // makes the calls of a program

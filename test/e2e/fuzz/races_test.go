@@ -15,27 +15,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/fuzz/calls"
 )
 
-// The tries of a race in a normal run, and in a long one, where they also end after some time.
+// The number of tries of a race in a normal run, and in a long one, which also has a time limit.
 const (
 	fewTries  = 40
 	manyTries = 10000
 	raceTime  = 60 * time.Second
 )
 
-// raced are names that the world "lean" lacks, in directories that it has or that a command may make.
+// raced are names that the world "lean" lacks, in directories that exist or that a command may create.
 var raced = []string{ //nolint:gochecknoglobals // a table
 	"{git}/hooks", "{git}/config.worktree", "{git}/commondir", "{git}/remotes", "{git}/modules", "{git}/worktrees", "{git}/info/attributes", "{git}/objects/info/alternates",
 	".mcp.json", ".vscode", ".claude", ".envrc", ".husky", ".agent-sandbox.json", ".github/workflows", ".bashrc", ".gitmodules", "sub/nested/.mcp.json",
 	"d/.git", "src/bare/objects", "{git}/d/.git", "{home}/.cache/d/.git",
 }
 
-// race is a call that is repeated while its path, or a link on the way, changes.
+// race is a call that is repeated while its path, or a link in the path, changes.
 type race struct {
 	name  string
-	calls func(path string) []calls.Call // that make an entry at the path
+	calls func(path string) []calls.Call // calls that create an entry at the path
 }
 
-// races returns all of them.
+// races returns all races.
 func races() []race {
 	file := calls.Call{Name: "openat", At: "cwd", Path: "source", Flags: unix.O_CREAT | unix.O_RDWR, Mode: 0o644, Reg: 1}
 	return []race{
@@ -140,7 +140,7 @@ func Test_No_Call_Wins_A_Race_In_Containers(t *testing.T) {
 	runRaces(t, k)
 }
 
-// runRaces repeats each call for each name in a kind of sandbox. They all happen in one world.
+// runRaces repeats each call for each name in a kind of sandbox, all in one world.
 func runRaces(t *testing.T, k kind) {
 	t.Helper()
 	for name, uid := range users() {

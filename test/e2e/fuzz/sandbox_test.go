@@ -30,7 +30,7 @@ type kind struct {
 	groups     []uint32 // of the plain user
 	persistent bool     // several programs run in one sandbox, one after the other
 	mounts     bool     // programs own a user namespace, in which they mount
-	bare       bool     // bubblewrap without the protections of agent-sandbox: the control
+	bare       bool     // the control: bubblewrap without the protections of agent-sandbox
 	uid        int      // the user
 }
 
@@ -43,16 +43,16 @@ type box struct {
 // boxName is the name of a persistent sandbox.
 const boxName = "fuzz"
 
-// limit is the time for a program's calls, patience that for the whole run on an idle machine.
+// limit is the time for a program's calls, patience the time for the whole run on an idle machine.
 const (
 	limit    = 5 * time.Second
 	patience = 60 * time.Second
 )
 
-// result is what a run left besides the world.
+// result is the outcome of a run apart from the world.
 type result struct {
 	violations []violation
-	made, good int // calls, and those that succeeded
+	made, good int // the number of calls, and of successful ones
 	stderr     string
 }
 
@@ -87,7 +87,7 @@ func (b *box) close() error {
 	if !b.k.persistent {
 		return nil
 	}
-	return b.control(b.w.home, fixture.command, "destroy", boxName) // a program can close the project
+	return b.control(b.w.home, fixture.command, "destroy", boxName) // a program can remove the permissions of the project
 }
 
 func (b *box) control(dir string, args ...string) error {
@@ -108,13 +108,13 @@ func (b *box) prepare(ctx context.Context, args []string) *exec.Cmd {
 	if cmd.SysProcAttr != nil {
 		cmd.SysProcAttr.Credential.Groups = b.k.groups
 	}
-	// With this signal a program of Go prints where its goroutines are.
+	// On this signal a Go program prints the stacks of its goroutines.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 
-// run runs a program in the sandbox and judges what it has done.
+// run runs a program in the sandbox and judges the result.
 func (b *box) run(p calls.Program, limit time.Duration) result {
 	b.w.t.Helper()
 	before := b.w.scanWritable()
@@ -150,22 +150,22 @@ func (b *box) run(p calls.Program, limit time.Duration) result {
 			_, _ = fmt.Sscanf(rest, "%d calls, %d succeeded", &r.made, &r.good)
 		}
 	}
-	if word == "" && len(r.violations) == 0 { // the sandbox ended it, or it never began
+	if word == "" && len(r.violations) == 0 { // the sandbox ended the program, or it never began
 		r.violations = append(r.violations, violation{stopped, fmt.Sprintf("the program did not end: %v\n%.4000s", err, text)})
 	}
 	r.violations = append(r.violations, b.w.judge(before)...)
 	return r
 }
 
-// stopped is the kind of a program that did not come to its end.
+// stopped returns the violation of a program that did not end.
 const stopped = "stopped"
 
-// isRequired reports whether SANDBOX_REQUIRE has a word.
+// isRequired reports whether SANDBOX_REQUIRE contains a word.
 func isRequired(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), word)
 }
 
-// requireBwrap skips the test where bubblewrap cannot start a sandbox, and fails it where that is required.
+// requireBwrap skips the test if bubblewrap cannot start a sandbox, and fails it if that is required.
 func requireBwrap(t *testing.T) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {
@@ -176,7 +176,7 @@ func requireBwrap(t *testing.T) {
 	}
 }
 
-// requireDocker returns what a sandbox in a container needs.
+// requireDocker returns the requirements of a sandbox in a container, or skips the test.
 func requireDocker(t *testing.T) (env []string, groups []uint32) {
 	t.Helper()
 	c, err := engine.Open(t.Context(), os.Environ())
@@ -204,7 +204,8 @@ func plainUser() int {
 	return 1000
 }
 
-// users are those as whom sandboxes run: root and a plain one if the tests run as root, else the one of the tests.
+// users returns the users that sandboxes run as: root and a plain user if the tests run as root, otherwise the
+// user of the tests.
 func users() map[string]int {
 	if self := os.Getuid(); self != 0 {
 		return map[string]int{"user": self}

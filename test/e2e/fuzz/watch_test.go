@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher counts the protected names that come into being for a moment.
+// watcher records the protected names that appear for a moment.
 type watcher struct {
 	w      *world
 	fd     int
@@ -27,7 +27,7 @@ type watcher struct {
 
 const watched = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_ONLYDIR
 
-// watch looks at the trees for commands until stop is called.
+// watch watches the trees for commands until stop is called.
 func (w *world) watch(before map[string]string) *watcher {
 	w.t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -43,7 +43,7 @@ func (w *world) watch(before map[string]string) *watcher {
 	return v
 }
 
-// add watches the directory that a path leads to without links, and returns its entries.
+// add watches the directory at a path without symbolic links, and returns its entries.
 func (v *watcher) add(path string) []os.DirEntry {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
@@ -59,7 +59,7 @@ func (v *watcher) add(path string) []os.DirEntry {
 	return entries
 }
 
-// enter watches a directory that has come into being or has moved, and what it already has.
+// enter watches a directory that was created or moved, and its existing entries.
 func (v *watcher) enter(path string) {
 	for _, e := range v.add(path) {
 		v.look(filepath.Join(path, e.Name()))
@@ -93,7 +93,7 @@ func (v *watcher) run() {
 	}
 }
 
-// read takes note of the events.
+// read processes the events.
 func (v *watcher) read(events []byte) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		dir := v.dirs[int32(binary.NativeEndian.Uint32(events))]
@@ -118,7 +118,7 @@ func (v *watcher) read(events []byte) {
 	}
 }
 
-// look takes note of a protected path that has come into being.
+// look records a protected path that has appeared.
 func (v *watcher) look(path string) {
 	if !v.w.isProtected(path) {
 		return
@@ -132,7 +132,7 @@ func (v *watcher) note(kind, text string) {
 	}
 }
 
-// stop returns what was seen.
+// stop ends the watch and returns the recorded paths.
 func (v *watcher) stop() []violation {
 	_, _ = unix.Write(v.end[1], []byte{0})
 	v.done.Wait()

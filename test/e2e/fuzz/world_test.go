@@ -21,7 +21,7 @@ import (
 // shapes are the kinds of projects that a world can have.
 var shapes = []string{"whole", "lean", "worktree", "submodule", "none"} //nolint:gochecknoglobals // a table
 
-// world is a home with a project, a cache, and files outside of both which no program may change.
+// world is a home with a project, a cache, and files outside both that no program may change.
 type world struct {
 	t           *testing.T
 	shape       string
@@ -29,15 +29,15 @@ type world struct {
 	base        string
 	home        string
 	work        string
-	git, common string   // the git directories of the project; those that it would have where it has none
-	writable    []string // the trees that commands may write to
+	git, common string   // the git directories of the project; without a repository, the places where they would be
+	writable    []string // the trees that commands may write
 	saved       []saved
-	outside     map[string]string // description of each file outside before the first program
-	existing    map[string]bool   // files in the trees for commands from the start
-	root        map[string]bool   // directories that have been worktrees of repositories or git directories from the start
+	outside     map[string]string // the description of each file outside before the first program
+	existing    map[string]bool   // the files in the trees for commands at the start
+	root        map[string]bool   // directories that were worktrees of repositories or git directories at the start
 }
 
-// saved is a file of the trees that commands may write to.
+// saved is a file of the trees that commands may write.
 type saved struct {
 	path string
 	mode uint32
@@ -89,7 +89,7 @@ func newWorld(t *testing.T, base, shape string, uid int) *world {
 			w.writable = append(w.writable, dir)
 		}
 	}
-	// The first run leaves files in ~/.local/share.
+	// The first run creates files in ~/.local/share.
 	_ = w.commandLine(t.Context(), w.home, fixture.command, "exec", "--", "true").Run()
 	w.save()
 	w.outside = w.scanOutside()
@@ -103,7 +103,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// canary is a program that leaves a file when the host runs it.
+// canary returns a program that creates a file when the host runs it.
 func (w *world) canary() string { return filepath.Join(w.base, "tools", "canary") }
 
 // commandLine returns a command of the world's user.
@@ -124,14 +124,14 @@ func (w *world) script(text string) {
 	}
 }
 
-// variables are those of package calls.
+// variables returns the values of the variables in package calls.
 func (w *world) variables() []string {
 	return []string{
 		"work=" + w.work, "home=" + w.home, "git=" + w.git, "common=" + w.common, "tmp=/tmp", "canary=" + w.canary(), "tools=" + filepath.Dir(w.canary()),
 	}
 }
 
-// save stores the trees that commands may write to.
+// save stores the trees that commands may write.
 func (w *world) save() {
 	w.t.Helper()
 	w.root, w.existing = map[string]bool{}, map[string]bool{}
@@ -162,7 +162,7 @@ func (w *world) save() {
 	}
 }
 
-// restore makes the trees as they were.
+// restore restores the trees.
 func (w *world) restore() {
 	w.t.Helper()
 	for _, root := range w.writable {
@@ -213,7 +213,8 @@ func removeTree(dir string) error {
 
 func within(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// describe returns all that a change of a file changes; of a directory also that of its entries.
+// describe returns a text that differs after any change of the file; for a directory also after
+// a change of its entries.
 func describe(path string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -226,7 +227,7 @@ func describe(path string) (string, error) {
 	return fmt.Sprintf("mode %o inode %d of %d:%d, %d links, %d bytes, modified %v, changed %v %s", st.Mode, st.Ino, st.Uid, st.Gid, st.Nlink, st.Size, st.Mtim, st.Ctim, to), nil
 }
 
-// scan describes the files below a directory, without what skip names.
+// scan describes the files below a directory, except those for which skip returns true.
 func scan(out map[string]string, dir string, skip func(path string) bool) error {
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		switch {
@@ -252,7 +253,7 @@ func scan(out map[string]string, dir string, skip func(path string) bool) error 
 	return err
 }
 
-// scanOutside describes what no program may change.
+// scanOutside describes the files that no program may change.
 func (w *world) scanOutside() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -262,14 +263,14 @@ func (w *world) scanOutside() map[string]string {
 	return out
 }
 
-// scanWritable describes what programs may change a part of.
+// scanWritable describes the files that programs may change in part.
 func (w *world) scanWritable() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	for _, root := range w.writable {
 		w.must(scan(out, root, nil))
 	}
-	for path, text := range out { // the entries are compared themselves
+	for path, text := range out { // the entries are compared individually
 		if strings.HasPrefix(text, "mode 4") {
 			out[path], _, _ = strings.Cut(text, ",")
 		}

@@ -1,5 +1,5 @@
-// Package house_test holds the shape of the project itself: which package may
-// import which, what is linked into the programs, and how big the guest may be.
+// Package house_test checks the structure of the project: which packages may import which,
+// which modules the programs link, and the size of the guest.
 package house_test
 
 import (
@@ -16,9 +16,9 @@ import (
 
 const module = "github.com/seed434b0696/agent-sandbox"
 
-// arrows lists the packages of this module that a package and those below it may import, tests
-// apart. The longest prefix counts. A new package needs a row: that is the moment
-// to think about where it belongs.
+// arrows lists the packages of this module that a package and those below it may import,
+// except in tests. The longest prefix counts. A new package needs a row, so that its author
+// decides where it belongs.
 var arrows = []struct {
 	pkg     string
 	imports []string
@@ -177,7 +177,7 @@ type listed struct {
 	Imports, Deps    []string
 }
 
-func Test_Imports_Go_One_Way(t *testing.T) {
+func Test_Packages_Import_Only_Listed_Packages(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for _, goos := range []string{"linux", "darwin"} {

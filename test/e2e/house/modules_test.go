@@ -13,10 +13,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite modules.golden")
 
-// guestLimit is the size that the guest may have, stripped, on amd64.
+// guestLimit is the largest permitted size of the guest, stripped, on amd64.
 const guestLimit = 6 << 20
 
-// A dependency is a decision: each module that reaches a program is a line here.
+// Each module that a program links must be in this list, so that a new dependency
+// is a decision.
 func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

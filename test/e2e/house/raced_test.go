@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Test_Programs_That_Start_Goroutines_Are_Tested_With_The_Race_Detector holds the expression of build/scripts/packages.sh that
-// names the programs in memory whose tests run with it.
+// Test_Programs_That_Start_Goroutines_Are_Tested_With_The_Race_Detector checks the expression in build/scripts/packages.sh
+// that selects the programs in memory whose tests run with the race detector.
 func Test_Programs_That_Start_Goroutines_Are_Tested_With_The_Race_Detector(t *testing.T) {
 	top := filepath.Join("..", "..", "..")
 	script, err := os.ReadFile(filepath.Join(top, "build", "scripts", "packages.sh"))
@@ -35,7 +35,7 @@ func Test_Programs_That_Start_Goroutines_Are_Tested_With_The_Race_Detector(t *te
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(name, "_test.go") || filepath.Base(rel) == "programtest" { // which runs the real programs
+		if strings.HasSuffix(name, "_test.go") || filepath.Base(rel) == "programtest" { // these tests run the real programs
 			continue
 		}
 		if startsGoroutines(t, name) {

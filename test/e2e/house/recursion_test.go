@@ -69,7 +69,7 @@ func checkPackages(t *testing.T, patterns ...string) []checkedPackage {
 
 // function is a declared function of a package.
 type function struct {
-	calls  map[*types.Func]bool // functions of the same package that it calls, in closures too, and its method values
+	calls  map[*types.Func]bool // functions of the same package that it calls, also in closures, and its method values
 	counts bool                 // it compares a depth with a limit
 }
 
@@ -132,14 +132,14 @@ func namesDepth(e ast.Expr) (found bool) {
 
 var depthName = regexp.MustCompile(`(?i)depth|nesting|^deep$`)
 
-// isLimit reports whether an expression can be a limit, which 0 and 1 are not.
+// isLimit reports whether an expression can be a limit; 0 and 1 are none.
 func isLimit(e ast.Expr) bool {
 	literal, ok := e.(*ast.BasicLit)
 	return !ok || literal.Value != "0" && literal.Value != "1"
 }
 
-// uncounted returns the calls between functions that count no depth, neither themselves nor with a function of the package
-// that does nothing but count.
+// uncounted returns the calls between functions that do not count depth, neither themselves nor with a function of the package
+// that only counts.
 func uncounted(all map[*types.Func]*function) map[*types.Func]map[*types.Func]bool {
 	whole := map[*types.Func]map[*types.Func]bool{}
 	for f, one := range all {
@@ -206,8 +206,8 @@ func cycles(graph map[*types.Func]map[*types.Func]bool) [][]*types.Func {
 	return found
 }
 
-// boundedRecursion lists functions and types whose methods call themselves or each other without counting depth, and what
-// bounds them. A cycle of calls needs one of its functions here, or one that counts.
+// boundedRecursion lists functions and types whose methods call themselves or each other without counting depth, and the reason
+// why the depth is bounded. A cycle of calls needs one of its functions here, or one that counts.
 var boundedRecursion = map[string]string{
 	"internal/memory/coreutils/awk/interpreter.compiler":           "the parser bounds the depth of the tree",
 	"internal/memory/coreutils/awk/interpreter.typeOf":             "the parser bounds the depth of the tree",
@@ -230,10 +230,10 @@ var boundedRecursion = map[string]string{
 	"internal/memory/coreutils/jq/interpreter.timeParser":          "formats of this package that contain no further ones",
 	"internal/memory/coreutils/linediff.comparison.compare":        "each level has a part of the lines above, which are charged",
 	"internal/memory/coreutils/listing.treeJob":                    "nodes of the file system",
-	"internal/memory/coreutils/listing.mounted":                    "nodes of the file system",
+	"internal/memory/coreutils/listing.listMounted":                    "nodes of the file system",
 	"internal/memory/coreutils/scripttest.walkHere":                "a tool of tests",
 	"internal/memory/coreutils/sourcetree.MatchParts":              "the parts of a path, which the file system bounds",
-	"internal/memory/coreutils/sourcetree.globBraces":              "the length of a command line's glob",
+	"internal/memory/coreutils/sourcetree.matchBraces":              "the length of a command line's glob",
 	"internal/memory/coreutils/split.csplit":                       "closing after a failure fails no more",
 	"internal/memory/coreutils/tar.tarPacker":                      "nodes of the file system",
 	"internal/memory/coreutils/zip.zipJob":                         "nodes of the file system",
@@ -254,7 +254,8 @@ var boundedRecursion = map[string]string{
 	"internal/memory/system.makeFixed":                             "a tree of this package",
 }
 
-// Test_Recursion_In_Memory_Is_Counted holds that no input overflows the stack of a machine's programs, which would end the process.
+// Test_Recursion_In_Memory_Is_Counted checks that no input overflows the stack of a machine's programs, which would end the
+// process.
 func Test_Recursion_In_Memory_Is_Counted(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range checkPackages(t, "./internal/memory/...") {
@@ -284,7 +285,7 @@ func Test_Recursion_In_Memory_Is_Counted(t *testing.T) {
 	}
 }
 
-// nameOf returns the name of a function as boundedRecursion has it.
+// nameOf returns the name of a function in the form of boundedRecursion.
 func nameOf(path string, f *types.Func) string {
 	name := f.Name()
 	if receiver := f.Signature().Recv(); receiver != nil {
@@ -310,8 +311,8 @@ func boundedBy(path string, f *types.Func) string {
 	return ""
 }
 
-// Test_Programs_In_Memory_Read_Within_Bounds holds that a program reads a whole input only up to a length that it names, or with
-// the functions of package program, which charge it.
+// Test_Programs_In_Memory_Read_Within_Bounds checks that a program reads a whole input only with a named limit, or with the
+// functions of package program, which charge the memory.
 func Test_Programs_In_Memory_Read_Within_Bounds(t *testing.T) {
 	for _, p := range checkPackages(t, "./internal/memory/coreutils/...", "./internal/memory/curl") {
 		if strings.HasSuffix(p.path, "test") { // tools of tests

@@ -58,7 +58,7 @@ func Test_Every_Trap_Has_The_Tests_That_The_Design_Names(t *testing.T) {
 	}
 }
 
-// notes are the functions whose comments name a trap, as "Y1 package.Function".
+// notes returns the functions whose comments name a trap, as "Y1 package.Function".
 func notes(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -86,7 +86,8 @@ func notes(t *testing.T) []string {
 	return all
 }
 
-// notesOf are those of one file, without the package. In files of tests only tests count.
+// notesOf returns the notes of one file, without the package. In test files only tests
+// count.
 func notesOf(name string) (notes []string, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 	if err != nil {

@@ -35,7 +35,7 @@ func blocks(raw json.RawMessage) []block {
 	return nil
 }
 
-// plain is the text of a string or of blocks.
+// plain returns the text of a string or of blocks.
 func plain(raw json.RawMessage) string {
 	var all strings.Builder
 	for _, part := range blocks(raw) {
@@ -51,7 +51,7 @@ func (s *Server) messages(w http.ResponseWriter, body []byte) error {
 		return err
 	}
 	if !req.Stream {
-		return errors.New("a request that asks for no stream")
+		return errors.New("a request without a stream")
 	}
 	if len(req.Tools) == 0 {
 		// A side question (a title, a summary) is not a turn of the script.

@@ -20,7 +20,7 @@ func (s *Server) responses(w http.ResponseWriter, body []byte) error {
 		return err
 	}
 	if !req.Stream {
-		return errors.New("a request that asks for no stream")
+		return errors.New("a request without a stream")
 	}
 	results := map[string]Result{}
 	for _, item := range req.Input {

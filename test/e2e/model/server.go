@@ -1,5 +1,5 @@
-// Package model is a scripted model for the tests that run real agents: it answers the APIs of Anthropic and of OpenAI
-// as the script says, and notes what the agents' tools gave back, and with which credentials it was asked.
+// Package model is a scripted model for the tests that run real agents. It answers requests of the APIs of Anthropic and
+// OpenAI with the turns of a script, and records the results of the agents' tools and the credentials of the requests.
 package model
 
 import (
@@ -19,22 +19,22 @@ import (
 
 // Turn is one answer of the model: a tool call, or text when Tool is empty.
 type Turn struct {
-	ID    string // of the tool call; results are found under it
+	ID    string // of the tool call; the ID of its result
 	Tool  string
-	Space string         // what OpenAI's API has the tool in; "": nothing
+	Space string         // the namespace of the tool in OpenAI's API; "": none
 	Input map[string]any // plain values
 	Text  string
-	// Thinking comes before the rest, signed, over Anthropic's API; "": there is none.
+	// Thinking comes before the rest, signed, in Anthropic's API; "": there is none.
 	Thinking string
 }
 
-// Result is what a tool gave back to the model.
+// Result is the result of a tool call as the model received it.
 type Result struct {
 	Text    string
-	IsError bool // Anthropic's API says so, OpenAI's does not
+	IsError bool // reported by Anthropic's API, not by OpenAI's
 }
 
-// Server is a scripted model. It answers with the turn that comes after the tool results it has been sent, so a repeated
+// Server is a scripted model. It answers with the turn that follows the tool results in the request, so a repeated
 // request gets the same answer.
 type Server struct {
 	turns []Turn
@@ -47,7 +47,7 @@ type Server struct {
 	asked   [][]byte // the bodies of requests
 }
 
-// Serve answers with turns on the listener, which it closes when the test ends.
+// Serve starts a server with turns on the listener, which it closes when the test ends.
 func Serve(t *testing.T, l net.Listener, turns []Turn) *Server {
 	t.Helper()
 	s := &Server{turns: turns, results: map[string]Result{}}
@@ -65,33 +65,33 @@ func Serve(t *testing.T, l net.Listener, turns []Turn) *Server {
 	return s
 }
 
-// Result returns what a tool call gave back.
+// Result returns the result of a tool call.
 func (s *Server) Result(t *testing.T, id string) Result {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.results[id]
 	if !ok {
-		t.Fatalf("the model never saw a result of tool call %q", id)
+		t.Fatalf("the model received no result of tool call %q", id)
 	}
 	return r
 }
 
-// Keys returns the credentials that requests came with, each once.
+// Keys returns the credentials of the requests, each once.
 func (s *Server) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.keys)
 }
 
-// Asked returns the bodies of the requests until now.
+// Asked returns the bodies of the requests so far.
 func (s *Server) Asked() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Check fails the test for requests that the script does not know, and when there was none.
+// Check fails the test for requests that the script does not support, and if there was no request.
 func (s *Server) Check(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -117,7 +117,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodHead:
 		return
-	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/claude_code/"): // what a company prescribes
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/claude_code/"): // some companies prescribe it
 		http.NotFound(w, r)
 		return
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/responses": // by WebSocket, which Codex tries first
@@ -146,7 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// identify notes the credentials of a request.
+// identify records the credentials of a request.
 func (s *Server) identify(r *http.Request) {
 	key := r.Header.Get("X-Api-Key")
 	if key == "" {
@@ -159,7 +159,7 @@ func (s *Server) identify(r *http.Request) {
 	}
 }
 
-// next keeps the tool results of a request and returns the turn that follows them.
+// next records the tool results of a request and returns the turn that follows them.
 func (s *Server) next(results map[string]Result) (Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,17 +171,17 @@ func (s *Server) next(results map[string]Result) (Turn, error) {
 	return s.turns[len(results)], nil
 }
 
-// event writes one server-sent event. A reader that is gone shows in its own exit.
+// event writes one server-sent event. A reader that has disconnected reports the failure itself.
 func event(w io.Writer, kind string, fields map[string]any) {
 	fields["type"] = kind
 	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text(fields))
 }
 
-// text is a value as JSON.
+// text returns a value as JSON.
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a script holds only plain values
+		panic(err) // strings always marshal
 	}
 	return string(data)
 }

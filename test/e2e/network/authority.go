@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// authority signed the one certificate of all servers.
+// authority signed the common certificate of all servers.
 type authority struct {
 	pem  []byte
 	leaf tls.Certificate

@@ -17,20 +17,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/network"
 )
 
-// client is a real program that talks to one host.
+// client is a real program that connects to one host.
 type client struct {
 	name    string
-	host    string // HOST:PORT, the only one that the command inside needs
-	rule    string // what allows it; empty: the host
+	host    string // HOST:PORT, the only address that the command inside needs
+	rule    string // the rule that allows it; "": the host
 	script  string // of bash
-	want    string // what it prints when it reaches the host
+	want    string // its output when it reaches the host
 	mute    bool   // it does not show the proxy's reason; the summary of agent-sandbox does
 	needs   func(t *testing.T) []string
-	program string // that the script needs, if needs is nil; without it the test is skipped
+	program string // a program that the script needs, if needs is nil; without it the test is skipped
 }
 
-// clients are programs that users and agents run. ssh gets its known host and key as options,
-// because a sandbox does not see the configuration of the user.
+// clients are programs that users and agents run. ssh gets its known host and key as options, because a sandbox does not see
+// the configuration of the user.
 var clients = []client{
 	{name: "curl with http", host: "allowed.test:80", script: `curl -sS --fail-with-body http://allowed.test/`, want: "hello from allowed.test"},
 	{name: "curl with https", host: "allowed.test:443", script: `curl -sS https://allowed.test/`, want: "hello from allowed.test", mute: true},
@@ -76,8 +76,8 @@ var clients = []client{
 	},
 }
 
-// pip returns a directory with the system's wheel of pip, unpacked and compiled once: from the wheel itself, Python would
-// compile it in every run.
+// pip returns a directory with the system's wheel of pip, unpacked and compiled once: Python would compile the wheel in every
+// run.
 func pip(t *testing.T) []string {
 	t.Helper()
 	wheels, err := filepath.Glob("/usr/share/python-wheels/pip-*.whl")
@@ -89,7 +89,7 @@ zipfile.ZipFile(sys.argv[1]).extractall(".")
 compileall.compile_dir(".", quiet=1)' "$1"`, wheels[0])}
 }
 
-// java returns a directory with a compiled program that fetches a page, and the store of the authority that it trusts.
+// java returns a directory with a compiled program that fetches a page, and the trust store with the test authority.
 func java(t *testing.T) []string {
 	t.Helper()
 	if _, err := exec.LookPath("javac"); err != nil {
@@ -103,7 +103,7 @@ END
 javac Fetch.java`, internet.CAFile)}
 }
 
-// prepareOnce returns the directory of the test network that has the name. The first call makes it, and runs a script of bash
+// prepareOnce returns the directory of the test network that has the name. The first call creates it, and runs a bash script
 // there.
 func prepareOnce(t *testing.T, name, script string, args ...string) string {
 	t.Helper()
@@ -127,8 +127,7 @@ func prepareOnce(t *testing.T, name, script string, args ...string) string {
 	return dir
 }
 
-// node returns a Node whose fetch knows proxies: the system's, or that of the npm packages
-// of the tests.
+// node returns a Node.js whose fetch supports proxies: the system's, or that of the npm packages of the tests.
 func node(t *testing.T) []string {
 	t.Helper()
 	const knows = `const [a, b] = process.versions.node.split("."); process.exit(a > 24 || a == 24 || a == 22 && b >= 21 ? 0 : 1)`
@@ -161,7 +160,7 @@ func goTool(t *testing.T) []string {
 	return []string{filepath.Join(dir, "bin")}
 }
 
-// missing skips the test because a program is missing, or fails it where the network is required; Java never is.
+// missing skips the test because a program is missing, or fails it if the network is required, except for Java.
 func missing(t *testing.T, what string) {
 	t.Helper()
 	if required("network") && what != "javac" {
@@ -186,8 +185,7 @@ func Test_Real_Clients_Reach_Only_Allowed_Hosts(t *testing.T) {
 						}
 					}
 					c.passes(t, newHost(t, uid), args)
-					// A visit tells its address and not its client, so one client at a time may pass. Of those that
-					// are refused no visit may come at all.
+					// A visit does not tell its client, so only one client at a time may pass. A refused client may make no visit at all.
 					t.Parallel()
 					c.isRefused(t, newHost(t, uid), args)
 				})
@@ -196,7 +194,7 @@ func Test_Real_Clients_Reach_Only_Allowed_Hosts(t *testing.T) {
 	}
 }
 
-// passes runs the client where its host is allowed.
+// passes runs the client in a sandbox that allows its host.
 func (c client) passes(t *testing.T, h *host, args []string) {
 	t.Helper()
 	rule := c.rule
@@ -216,7 +214,7 @@ func (c client) passes(t *testing.T, h *host, args []string) {
 	internet.Names()
 }
 
-// isRefused runs the client where only another host is allowed. Other refused clients may run meanwhile.
+// isRefused runs the client in a sandbox that allows only another host. Other refused clients may run meanwhile.
 func (c client) isRefused(t *testing.T, h *host, args []string) {
 	t.Helper()
 	got := h.exec(t, []string{"--allow", "else.test", "--quiet"}, c.script, args...)

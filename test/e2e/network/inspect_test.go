@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Where rules inspect TLS, clients must trust the sandbox's authority, which only environment
+// If rules inspect TLS, clients must trust the sandbox's authority, which only environment
 // variables name.
 func Test_Clients_Trust_The_Authority_That_Opens_TLS(t *testing.T) {
 	available(t)
@@ -58,7 +58,7 @@ func Test_Clients_Trust_The_Authority_That_Opens_TLS(t *testing.T) {
 	}
 }
 
-func Test_Requests_Inside_TLS_Are_Held_To_The_Rules(t *testing.T) {
+func Test_Requests_Inside_TLS_Must_Match_The_Rules(t *testing.T) {
 	available(t)
 	for _, row := range []struct{ name, script, reason string }{
 		{"another method", `curl -sS -X POST https://allowed.test/pub/x`, "no rule for allowed.test allows"},

@@ -44,7 +44,7 @@ const resolver = "93.184.216.53"
 type Internet struct {
 	Dir      string // every user can read it; it is removed at the end
 	CAFile   string // the authority of the servers, which programs in the namespaces trust
-	PlainUID int    // the user ID of the SSH server's user "git": never root
+	PlainUID int    // the user ID of the SSH server's user "git"; never root
 
 	setpriv   string
 	authority *authority
@@ -64,7 +64,7 @@ type Internet struct {
 // Visit is one connection that a server accepted.
 type Visit struct {
 	To   netip.AddrPort // the address that was reached
-	Host bool           // it is a server in the namespace of the tests
+	Host bool           // the server is in the namespace of the tests
 }
 
 // plainUID is the user without privileges when the tests run as root.
@@ -81,7 +81,7 @@ func newInternet() (n *Internet, err error) {
 	if n.setpriv, err = exec.LookPath("setpriv"); err != nil {
 		return nil, err
 	}
-	// Not below /tmp, where a sandbox has its own.
+	// Not below /tmp, since a sandbox has its own.
 	parent := "/srv"
 	if os.Getuid() != 0 {
 		if parent, err = os.UserHomeDir(); err != nil {
@@ -110,7 +110,7 @@ func newInternet() (n *Internet, err error) {
 	return n, nil
 }
 
-// files mounts the network's files over those of the system, in the namespaces of the tests.
+// files mounts the network's files over the system's, in the namespaces of the tests.
 func (n *Internet) files() error {
 	n.CAFile = filepath.Join(n.Dir, "ca.pem")
 	if err := os.WriteFile(n.CAFile, n.authority.pem, 0o644); err != nil {
@@ -129,8 +129,8 @@ func (n *Internet) files() error {
 	return nil
 }
 
-// cover mounts a file with text over the file that path leads to. Except for the resolver's
-// configuration, text is appended to the old content.
+// cover mounts a file with text over the file at path. Except for the resolver's
+// configuration, it appends text to the old content.
 func (n *Internet) cover(path, text string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -153,8 +153,8 @@ func (n *Internet) cover(path, text string) error {
 	return nil
 }
 
-// Show makes a directory of this user's readable by all users, in Dir under the name. A
-// second call with the same name returns the same.
+// Show makes a directory of this user readable for all users, in Dir under the name. A
+// second call with the same name returns the same directory.
 func (n *Internet) Show(dir, name string) (string, error) {
 	target := filepath.Join(n.Dir, name)
 	if slices.Contains(n.shown, target) {
@@ -293,7 +293,7 @@ func (n *Internet) close() error {
 	n.done.Wait()
 	for _, dir := range n.shown {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			return fmt.Errorf("unmount %s: %w", dir, err) // removing Dir would remove what is shown
+			return fmt.Errorf("unmount %s: %w", dir, err) // removing Dir would also remove the content of the mounts
 		}
 	}
 	return os.RemoveAll(n.Dir)

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	internet    *network.Internet // nil where it cannot be built
+	internet    *network.Internet // nil: it cannot be built
 	unavailable error
 )
 
@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// required reports whether SANDBOX_REQUIRE names one of the words.
+// required reports whether SANDBOX_REQUIRE contains one of the words.
 func required(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// available skips the test without a test network, and fails it where one is required.
+// available skips the test without a test network, and fails it if a network is required.
 func available(t *testing.T) {
 	t.Helper()
 	if unavailable == nil {
@@ -108,7 +108,7 @@ func (o outcome) String() string {
 	return fmt.Sprintf("status %d\nstdout: %s\nstderr: %s", o.code, o.stdout, o.stderr)
 }
 
-// exec runs a script of bash inside, with the options of exec and arguments of its own.
+// exec runs a bash script in a sandbox, with options of exec and arguments for the script.
 func (h *host) exec(t *testing.T, options []string, script string, args ...string) outcome {
 	t.Helper()
 	line := append(append([]string{"exec"}, options...), "--", "/bin/bash", "-euc", script, "bash")
@@ -139,7 +139,7 @@ func (h *host) prepare(ctx context.Context, name string, args ...string) *exec.C
 		"PATH=/usr/local/bin:/usr/bin:/bin",
 	}
 	internet.Prepare(cmd, h.uid)
-	// A command that is asked to end gets time for it.
+	// A command that was interrupted gets time to end.
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// flipName is a public address the first time that it is asked for, then the host's
-// loopback, as DNS rebinding has it.
+// flipName resolves to a public address the first time, then to the host's
+// loopback, as in DNS rebinding.
 const flipName = "flip.test"
 
 var flips = []string{"93.184.216.19", "127.0.0.1"}
@@ -42,7 +42,7 @@ func (s *nameServer) serve() {
 			return
 		}
 		if out, err := s.answer(buf[:n]); err == nil {
-			_, _ = s.conn.WriteTo(out, from) // the client may have gone
+			_, _ = s.conn.WriteTo(out, from) // the client may have disconnected
 		}
 	}
 }

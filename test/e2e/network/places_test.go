@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names that are allowed lead only to places that a name may lead to.
+// An allowed name opens only addresses that a name may open.
 func Test_An_Allowed_Name_Opens_No_Special_Address(t *testing.T) {
 	available(t)
 	for name, uid := range users() {
@@ -29,7 +29,7 @@ func Test_An_Allowed_Name_Opens_No_Special_Address(t *testing.T) {
 				t.Run(row.name, func(t *testing.T) {
 					h := newHost(t, uid)
 					internet.Take()
-					// The control: without a sandbox it is reached.
+					// The control: without a sandbox the client reaches it.
 					if row.name != "mapped.test" {
 						if got := h.run(t, "curl", "-sS", "http://"+row.name+"/"); !strings.Contains(got.stdout, "hello from "+row.name) {
 							t.Fatalf("without a sandbox: %v", got)
@@ -58,7 +58,7 @@ func Test_A_Private_Address_Is_Reached_By_A_Rule_For_It(t *testing.T) {
 	onlyAt(t, internet.Take(), "private.test")
 }
 
-func Test_Of_A_Names_Addresses_Only_The_Public_Are_Reached(t *testing.T) {
+func Test_Only_Public_Addresses_Of_A_Name_Are_Reached(t *testing.T) {
 	available(t)
 	h := newHost(t, internet.PlainUID)
 	internet.Take()
@@ -73,7 +73,7 @@ func Test_Of_A_Names_Addresses_Only_The_Public_Are_Reached(t *testing.T) {
 	}
 }
 
-func Test_A_Name_That_Changes_Its_Address_Leads_Nowhere_Else(t *testing.T) {
+func Test_A_Name_That_Changes_Its_Address_Opens_No_Other_Address(t *testing.T) {
 	available(t)
 	h := newHost(t, internet.PlainUID)
 	internet.Take()
@@ -137,7 +137,7 @@ func Test_Denied_Hosts_Beat_Allowed_Ones(t *testing.T) {
 	onlyAt(t, internet.Take(), "wild.allowed.test")
 }
 
-// Two commands at one time have two proxies at the same address.
+// Two commands at the same time have two proxies at the same address.
 func Test_Each_Sandbox_Has_A_Network_Of_Its_Own(t *testing.T) {
 	available(t)
 	h := newHost(t, internet.PlainUID)
@@ -159,7 +159,8 @@ func Test_A_Published_Port_Is_Reached_While_Its_Command_Runs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, uid)
 			internet.Take()
-			// It sends back what it receives on one connection, and ends when the client does.
+			// The server returns what it receives on one connection, and ends when the client
+			// does.
 			const server = `
 import socket
 s = socket.create_server(("127.0.0.1", 5000)); print("ready", flush=True)
@@ -192,13 +193,13 @@ c, _ = s.accept(); c.sendall(b"got " + c.recv(100)); c.shutdown(socket.SHUT_WR);
 				_ = c.Close()
 				t.Error("the port is open after the end")
 			}
-			// On no other address than loopback.
+			// No other address than loopback is open.
 			onlyAt(t, internet.Take())
 		})
 	}
 }
 
-// The proxy runs in agent-sandbox: when that is killed, no network is left.
+// The proxy runs in agent-sandbox: after that is killed, no network is left.
 func Test_A_Killed_Proxy_Leaves_No_Network_And_No_Command(t *testing.T) {
 	available(t)
 	h := newHost(t, internet.PlainUID)

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package network is an internet for tests: two network namespaces with a cable between
-// them. In one of them the tests and the programs that they start run, as on a host; in the
+// Package network builds an internet for tests: two network namespaces with a cable between
+// them. The tests and the programs that they start run in one namespace, as on a host. In the
 // other, name, web, package, git and SSH servers of this package answer at every address and
 // record each connection. No packet leaves this machine.
 package network
@@ -24,11 +24,11 @@ import (
 // marker is an environment variable of the process in the namespaces.
 const marker = "AGENT_SANDBOX_TEST_NETWORK=inside"
 
-// Run calls tests in namespaces that hold an Internet, in a second process of the same
-// program with the same arguments, and returns its exit status. Where that is not
-// possible, it calls tests in this process with the reason and no Internet. It is for TestMain.
+// Run calls tests in namespaces that hold an Internet, in a second process of the same program
+// with the same arguments, and returns its exit status. If that is not possible, it calls tests
+// in this process with the reason and no Internet. TestMain calls it.
 //
-// Without root it takes a user namespace; the tests then keep capabilities that
+// Without root it uses a user namespace; the tests then keep capabilities that
 // [Internet.Prepare] takes from the processes that they start.
 func Run(args, env []string, tests func(*Internet, error) int) int {
 	if slices.Contains(env, marker) {
@@ -50,7 +50,7 @@ func Run(args, env []string, tests func(*Internet, error) int) int {
 	return code
 }
 
-// again starts this program in namespaces of its own and waits for it.
+// again starts this program in new namespaces and waits for it.
 func again(args, env []string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,7 +66,7 @@ func again(args, env []string) (int, error) {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE}
 	}
-	// Pdeathsig kills it when the thread that started it ends.
+	// Pdeathsig kills the child when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := &exec.Cmd{Path: self, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attr}
@@ -113,7 +113,8 @@ func elsewhere(f func() error) error {
 			runtime.UnlockOSThread()
 			return
 		}
-		// The thread is never unlocked, so it ends with this goroutine, and its namespace with it.
+		// The thread is never unlocked, so it ends with this goroutine, and its namespace ends with
+		// it.
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			failed <- fmt.Errorf("network namespace: %w", err)
 			return
@@ -136,8 +137,8 @@ func layCable() error {
 		"link set world up",
 		"addr add 93.184.215.2/24 dev world",
 		"-6 addr add 2606:2800:220:2::2/64 dev world nodad",
-		// Every address except those of the cable is local; in the table main, where the
-		// routes of the cable are more specific.
+		// Every address except those of the cable is local; in table main, where the routes of the
+		// cable are more specific.
 		"route add local default dev lo table main",
 		"-6 route add local default dev lo table main",
 	} {
@@ -173,15 +174,15 @@ func ip(args ...string) error {
 	return nil
 }
 
-// Prepare makes cmd run as uid, without the capabilities of the tests. Without root, uid
-// must be that of the tests.
+// Prepare makes cmd run as uid, without the capabilities of the tests. Without root, uid must
+// be that of the tests.
 func (n *Internet) Prepare(cmd *exec.Cmd, uid int) {
 	if os.Getuid() == 0 {
 		id := uint32(uid)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 		return
 	}
-	// bubblewrap refuses to run with capabilities that it did not ask for.
+	// bubblewrap refuses to run with capabilities that it did not request.
 	cmd.Args = append([]string{"setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--", cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = n.setpriv
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropbear is an SSH server that can be installed without being started.
+// dropbear is an SSH server whose package can be installed without starting it.
 const dropbear = "/usr/sbin/dropbear"
 
 // sshKeys has the paths of the SSH server's files.
@@ -23,14 +23,14 @@ type sshKeys struct {
 	host    string // the server's key
 }
 
-// ClientKey is a file of Dir with the key that the user git accepts, KnownHosts one with the
-// server's key. A client must own its copies of both.
+// ClientKey is a file of Dir with the key that the user git accepts, KnownHosts a file with
+// the server's key. A client must use its own copies of both.
 const (
 	ClientKey  = "id_test"
 	KnownHosts = "known_hosts"
 )
 
-// repository makes hello.git, which git.test serves, and the keys to reach it by SSH.
+// repository creates hello.git, which git.test serves, and the keys for SSH access.
 func (n *Internet) repository() error {
 	if _, err := os.Stat(dropbear); err != nil {
 		return fmt.Errorf("the SSH server of the test network: %w", err)

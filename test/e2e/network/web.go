@@ -131,7 +131,7 @@ func zipOf(files [][2]string) []byte {
 	return out.Bytes()
 }
 
-// must panics on errors of writing to memory, which does not fail.
+// must panics for an error of writing to memory, which never fails.
 func must(err error) {
 	if err != nil {
 		panic(err)

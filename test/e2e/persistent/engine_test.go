@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Y20: after a kill at any moment, the next one finds and removes all remains.
+// Y20: after a kill at any moment, the next operation finds and removes all remains.
 func Test_Killed_At_Any_Moment_Docker_Leaves_Nothing(t *testing.T) {
 	killing(t, newPlace(t, "docker", engine(t)), rounds(t, 21))
 }
 
-// engine is the address of the one that everybody uses, which has the image.
+// engine is the address of the shared engine, which has the image.
 func engine(t *testing.T) string {
 	t.Helper()
 	host := os.Getenv("DOCKER_HOST")
@@ -41,7 +41,7 @@ func dockerAt(host string, args ...string) *exec.Cmd {
 	return exec.Command("docker", append([]string{"-H", host}, args...)...) //nolint:noctx // ends by itself
 }
 
-// ownEngine is an engine that only this test uses, so that it can be killed.
+// ownEngine is an engine that only this test uses, so that the test can kill it.
 type ownEngine struct {
 	dir, host string
 	cmd       *exec.Cmd
@@ -81,8 +81,8 @@ func (e *ownEngine) start() error {
 	e.cmd = exec.Command("dockerd", "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"), "-H", e.host, //nolint:noctx // ended by end
 		"--bridge", "none", "--iptables=false", "--ip6tables=false")
 	e.cmd.Stdout, e.cmd.Stderr = e.log, e.log
-	// An engine without a bridge removes docker0, which may be another engine's; and its mounts come and go under whoever
-	// else walks this machine's.
+	// An engine without a bridge removes docker0, which may belong to another engine; and other processes on this machine
+	// would see its mounts come and go.
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Unshareflags: unix.CLONE_NEWNS}
 	if err := e.cmd.Start(); err != nil {
 		return err
@@ -100,11 +100,11 @@ func (e *ownEngine) start() error {
 	return nil
 }
 
-// kill ends the engine in the middle of its work.
+// kill kills the engine at a random moment.
 func (e *ownEngine) kill() {
 	_ = e.cmd.Process.Kill()
 	_ = e.cmd.Wait()
-	// The ids may belong to a zombie or to another process by now: the next engine would believe them.
+	// The IDs may belong to a zombie or to another process by now, and the next engine would trust them.
 	_ = os.Remove(filepath.Join(e.dir, "pid"))
 	_ = os.Remove(filepath.Join(e.dir, "exec/containerd/containerd.pid"))
 }
@@ -116,7 +116,7 @@ func (e *ownEngine) end(t *testing.T) {
 	_ = e.cmd.Wait()
 	late.Stop()
 	_ = e.log.Close()
-	// What an engine has mounted when it is killed stays; the next one leaves it, too.
+	// Mounts of a killed engine remain; the next engine does not remove them either.
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	lines := strings.Split(string(mounts), "\n")
 	slices.Reverse(lines)
@@ -130,8 +130,8 @@ func (e *ownEngine) end(t *testing.T) {
 	}
 }
 
-// An engine that is killed takes its connections along, and so each guest, and so each sandbox; the engine that is
-// started then finds containers that have ended.
+// When an engine is killed, its connections end, so each guest and each sandbox ends. The next engine then finds
+// containers that have ended.
 func Test_A_Killed_Engine_Leaves_Nothing(t *testing.T) {
 	from := engine(t)
 	e := newEngine(t, from)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// victim is somebody who is killed. The sandbox runs and is busy with one command when kill is called.
+// victim is a process to kill. When kill is called, the sandbox runs and executes one command.
 type victim struct {
 	name string
 	kill func(t *testing.T, p *place, r *rand.Rand, running *exec.Cmd) error
@@ -53,7 +53,7 @@ func killSupervisor(t *testing.T, p *place, _ *rand.Rand, _ *exec.Cmd) error {
 	return kill(pid)
 }
 
-// killWalls kills the first process of the sandbox's namespaces, or asks the engine to.
+// killWalls kills the first process of the sandbox's namespaces, or lets the engine kill it.
 func killWalls(t *testing.T, p *place, _ *rand.Rand, _ *exec.Cmd) error {
 	t.Helper()
 	if p.host == "" {
@@ -71,7 +71,7 @@ func killStarter(_ *testing.T, p *place, r *rand.Rand, _ *exec.Cmd) error {
 func killStarted(_ *testing.T, p *place, r *rand.Rand, _ *exec.Cmd) error {
 	return p.halfway(r, 150*time.Millisecond, "start", func(*exec.Cmd) error {
 		if pid := p.find(command, "keep", name); pid != 0 {
-			_ = kill(pid) // it may have ended
+			_ = kill(pid) // the child may have ended
 		}
 		return nil
 	})
@@ -81,7 +81,7 @@ func killStopper(_ *testing.T, p *place, r *rand.Rand, _ *exec.Cmd) error {
 	return p.halfway(r, 40*time.Millisecond, "stop", func(cmd *exec.Cmd) error { return cmd.Process.Kill() })
 }
 
-// halfway begins with a subcommand and does something to it at some moment. Who starts has to stop first.
+// halfway starts a subcommand and calls do for it at a random moment. Before a start it stops the sandbox.
 func (p *place) halfway(r *rand.Rand, most time.Duration, what string, do func(*exec.Cmd) error) error {
 	if what == "start" {
 		if err := p.run("stop", name); err != nil {
@@ -96,7 +96,7 @@ func (p *place) halfway(r *rand.Rand, most time.Duration, what string, do func(*
 	if err := do(cmd); err != nil {
 		return err
 	}
-	_ = cmd.Wait() // killed, or done before
+	_ = cmd.Wait() // it was killed, or had ended
 	return nil
 }
 
@@ -107,7 +107,7 @@ func kill(pid int) error {
 	return unix.Kill(pid, unix.SIGKILL)
 }
 
-// below is a child of a process whose arguments begin so, or have it in them.
+// below returns a child of a process whose command line begins with a text, or contains it.
 func (p *place) below(parent int, args string) int {
 	children, _ := exec.Command("ps", "-o", "pid=,args=", "--ppid", strconv.Itoa(parent)).Output() //nolint:noctx // at once
 	for line := range strings.SplitSeq(string(children), "\n") {
@@ -136,7 +136,7 @@ func Test_Killed_At_Any_Moment_Bubblewrap_Leaves_Nothing(t *testing.T) {
 func killing(t *testing.T, p *place, n int) {
 	t.Helper()
 	r := chance(t)
-	// What is made once for all sandboxes is no residue.
+	// Files that are created once for all sandboxes are no residue.
 	p.create(t)
 	if err := p.run("destroy", name); err != nil {
 		t.Fatal(err)
@@ -162,14 +162,14 @@ func killing(t *testing.T, p *place, n int) {
 	t.Logf("%d rounds: %v; %d containers", n, count, len(p.containers))
 }
 
-// compare looks for new files and processes after all has ended.
+// compare checks for new files and processes after everything has ended.
 func (p *place) compare(t *testing.T, before []string) {
 	t.Helper()
 	if left := p.quiet(20 * time.Second); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 	after := p.residue(t)
-	// A group that a killed program of somebody else's has left is swept by whoever starts next.
+	// The next start removes a control group that a killed program of another user has left.
 	before = slices.DeleteFunc(slices.Clone(before), func(what string) bool {
 		return strings.HasPrefix(what, "cgroup ") && !slices.Contains(after, what)
 	})
@@ -195,7 +195,7 @@ func (p *place) round(t *testing.T, r *rand.Rand, v victim) error {
 		return fmt.Errorf("%w (%w)", err, running.Wait())
 	}
 	if v.stays {
-		_ = running.Wait() // killed
+		_ = running.Wait() // it was killed
 		if left := p.commands(20 * time.Second); len(left) > 0 {
 			return fmt.Errorf("the command's processes are left: %v", left)
 		}
@@ -204,7 +204,7 @@ func (p *place) round(t *testing.T, r *rand.Rand, v victim) error {
 	if err := p.run("stop", name); err != nil {
 		return err
 	}
-	_ = running.Wait() // however it ends
+	_ = running.Wait() // its result does not matter
 	p.note(t)
 	if left := p.quiet(20 * time.Second); len(left) > 0 {
 		return fmt.Errorf("processes are left: %v", left)
@@ -212,7 +212,7 @@ func (p *place) round(t *testing.T, r *rand.Rand, v victim) error {
 	return nil
 }
 
-// commands waits for the end of a command's processes, and returns those that remain.
+// commands waits for the end of a command's processes, and returns the remaining ones.
 func (p *place) commands(wait time.Duration) []process {
 	end := time.Now().Add(wait)
 	for {

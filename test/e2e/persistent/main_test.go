@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// command is the program that is tried.
+// command is the path of the program under test.
 var command string
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// rounds is how often is killed: AGENT_SANDBOX_KILLS, or fewer, so that CI is not held up.
+// rounds returns the number of kills: AGENT_SANDBOX_KILLS, or fewer for CI.
 func rounds(t *testing.T, fewer int) int {
 	t.Helper()
 	text := os.Getenv("AGENT_SANDBOX_KILLS")
@@ -47,12 +47,12 @@ func rounds(t *testing.T, fewer int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("AGENT_SANDBOX_KILLS=%s is no number of rounds", text)
+		t.Fatalf("AGENT_SANDBOX_KILLS=%s is not a number of rounds", text)
 	}
 	return n
 }
 
-// chance is what is random, and tells how to see it again: AGENT_SANDBOX_SEED.
+// chance returns the source of random numbers, and logs the seed; AGENT_SANDBOX_SEED repeats a run.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("AGENT_SANDBOX_SEED"), 10, 64)
@@ -63,12 +63,12 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // it is to be seen again
 }
 
-// moment waits for up to so long.
+// moment waits for a random time up to most.
 func moment(r *rand.Rand, most time.Duration) {
 	<-time.After(time.Duration(r.Int64N(int64(most))))
 }
 
-// unavailable skips, or fails where SANDBOX_REQUIRE names the backend.
+// unavailable skips the test, or fails it if SANDBOX_REQUIRE names the backend.
 func unavailable(t *testing.T, backend, why string) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), backend) {

@@ -16,29 +16,30 @@ import (
 	"time"
 )
 
-// forked is the name of the forks of a place, of which there is one at a time.
+// forked is the name of the forks of a place; at most one exists at a time.
 const forked = "offspring"
 
-// files is how many files a sandbox of its own has; each holds the number of the round that wrote it.
+// files is the number of files of a sandbox; each contains the number of the round that wrote it.
 const files = 40
 
-// owning is a place whose sandbox has files of its own, and snapshots of them.
+// owning is a place whose sandbox has its own files, and snapshots of them.
 type owning struct {
 	*place
 
-	dir       string         // where the files are, inside
+	dir       string         // the directory of the files, inside
 	flags     []string       // of create
-	snapshots map[string]int // the snapshots, and the round that each is of
+	snapshots map[string]int // the snapshots, with the round of each
 	took      map[string]time.Duration
 	count     map[string]int
 }
 
-// operation is something that changes files, in whose middle somebody is killed.
+// operation changes files; a process is killed during it.
 type operation struct {
 	name string
-	// args is what is run; nil: not now.
+	// args returns the command line; nil: not possible now.
 	args func(o *owning, r *rand.Rand, round int) []string
-	// settle checks the result; it returns other rounds that the files may now be of; without it they are of this one.
+	// settle checks the result. It returns other rounds that the files may now have; without those they must have this
+	// round.
 	settle func(t *testing.T, o *owning, args []string, round int) (may []int, err error)
 }
 
@@ -55,7 +56,7 @@ var operations = []operation{
 	}, settleFork},
 	{"apply", func(o *owning, _ *rand.Rand, _ int) []string {
 		if o.backend == "docker" {
-			return nil // its commands write to the workspace itself
+			return nil // commands in containers write to the workspace directly
 		}
 		return []string{"apply", name}
 	}, settleApply},
@@ -69,11 +70,11 @@ func (o *owning) anySnapshot(r *rand.Rand) string {
 	for s := range o.snapshots {
 		all = append(all, s)
 	}
-	slices.Sort(all) // so that a seed says which
+	slices.Sort(all) // sorted, so that a seed determines the choice
 	return all[r.IntN(len(all))]
 }
 
-// settleSnapshots finds out which snapshots there are: whole ones, or none.
+// settleSnapshots determines the existing snapshots: complete ones only.
 func settleSnapshots(t *testing.T, o *owning, args []string, round int) ([]int, error) {
 	t.Helper()
 	var list []struct {
@@ -104,7 +105,8 @@ func settleSnapshots(t *testing.T, o *owning, args []string, round int) ([]int, 
 	return []int{round}, nil
 }
 
-// settleRestore applies the sandbox's state to the workspace: a snapshot does not know of changes applied after it.
+// settleRestore applies the sandbox's state to the workspace: a snapshot does not contain the record of changes applied
+// after it.
 func settleRestore(_ *testing.T, o *owning, args []string, round int) (may []int, err error) {
 	if o.backend != "docker" {
 		err = o.run("apply", "--force", name)
@@ -112,7 +114,7 @@ func settleRestore(_ *testing.T, o *owning, args []string, round int) (may []int
 	return []int{round, o.snapshots[args[2]]}, err
 }
 
-// settleFork looks at the fork, which is there with all files or not at all, and destroys it.
+// settleFork checks that the fork either has all files or does not exist, and destroys it.
 func settleFork(_ *testing.T, o *owning, args []string, round int) ([]int, error) {
 	var list []struct {
 		ID string `json:"name"`
@@ -136,7 +138,7 @@ func settleFork(_ *testing.T, o *owning, args []string, round int) ([]int, error
 	return []int{round}, o.end(forked)
 }
 
-// settleApply applies again, before anything else can run: nothing stands in its way, and then all is in the workspace.
+// settleApply applies again, before any other operation. It must succeed, and the workspace then has all files.
 func settleApply(_ *testing.T, o *owning, _ []string, round int) ([]int, error) {
 	if err := o.run("apply", name); err != nil {
 		return nil, fmt.Errorf("again: %w", err)
@@ -150,7 +152,7 @@ func settleApply(_ *testing.T, o *owning, _ []string, round int) ([]int, error) 
 	return []int{round}, nil
 }
 
-// says runs the command and decodes its answer.
+// says runs the command and decodes its output.
 func (o *owning) says(into any, args ...string) error {
 	cmd := o.prepare(args...)
 	out, err := cmd.Output()
@@ -174,7 +176,7 @@ func (o *owning) write(round int) error {
 		"mkdir -p %[1]s && i=0; while [ $i -lt %[2]d ]; do echo %[3]d >%[1]s/$i || exit 1; i=$((i+1)); done", o.dir, files, round))
 }
 
-// holds finds all files of a sandbox to be of one of these rounds.
+// holds checks that all files of a sandbox have one of these rounds.
 func (o *owning) holds(name string, rounds ...int) error {
 	cmd := o.prepare("exec", "--in", name, "--", "sh", "-c", fmt.Sprintf("cat %s/* | sort | uniq -c", o.dir))
 	out, err := cmd.CombinedOutput()
@@ -215,11 +217,12 @@ func (o *owning) begin(t *testing.T) {
 	}
 }
 
-// calm does each operation once without killing anybody, which tells how long it takes and makes what is made once.
+// calm runs each operation once without a kill. It measures their durations, and creates the files that are created
+// once.
 func (o *owning) calm(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	o.begin(t)
-	for round, op := range operations { // the first makes a snapshot
+	for round, op := range operations { // the first operation creates a snapshot
 		if err := o.write(round); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +245,7 @@ func (o *owning) calm(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// whom says which process is killed.
+// whom has the names of the processes to kill.
 var whom = []string{"the command line", "the keeper", "the fork's keeper"}
 
 func (o *owning) opRound(t *testing.T, r *rand.Rand, op operation, round int) error {
@@ -275,7 +278,7 @@ func (o *owning) opRound(t *testing.T, r *rand.Rand, op operation, round int) er
 	}
 	<-time.After(at)
 	o.strike(who, cmd)
-	_ = cmd.Wait() // killed, or failed, or done before
+	_ = cmd.Wait() // it was killed, failed, or had ended
 	o.count[op.name+", "+who]++
 	o.note(t)
 	if err := o.after(t, op, args, round); err != nil {
@@ -297,7 +300,7 @@ func (o *owning) strike(who string, cmd *exec.Cmd) {
 
 func (o *owning) after(t *testing.T, op operation, args []string, round int) error {
 	t.Helper()
-	// What a killed keeper leaves runs on for a moment, and ends.
+	// Processes of a killed keeper continue for a moment, and then end.
 	if err := o.run("stop", name); err != nil {
 		return err
 	}
@@ -321,7 +324,7 @@ func (o *owning) after(t *testing.T, op operation, args []string, round int) err
 	return nil
 }
 
-// operating kills in the middle of operations that change a sandbox's files, so often.
+// operating kills a process during operations that change a sandbox's files, for a number of rounds.
 func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	t.Helper()
 	r := chance(t)
@@ -329,7 +332,7 @@ func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	o.calm(t, r)
 	before := p.residue(t)
 	o.begin(t)
-	const first = 100 // of the rounds: what calm wrote is not taken for it
+	const first = 100 // differs from the rounds of calm
 	for i := range n {
 		op := operations[r.IntN(len(operations))]
 		if err := o.opRound(t, r, op, first+i); err != nil {
@@ -342,7 +345,7 @@ func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	if err := o.end(name); err != nil {
 		t.Fatal(err)
 	}
-	// An engine prunes for one client at a time, so the latest remains may need another prune.
+	// An engine prunes for one client at a time, so the latest remains may need a second prune.
 	o.begin(t)
 	if err := o.end(name); err != nil {
 		t.Fatal(err)
@@ -351,17 +354,17 @@ func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	t.Logf("%d rounds: %v; they take %v", n, o.count, o.took)
 }
 
-func Test_Killed_In_An_Operation_A_Stage_Is_Whole(t *testing.T) {
+func Test_Killed_In_An_Operation_A_Stage_Is_Consistent(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "bwrap", "--unshare-user", "--ro-bind", "/", "/", "true").CombinedOutput(); err != nil {
 		unavailable(t, "bwrap", fmt.Sprintf("%v: %s", err, out))
 	}
 	operating(t, newPlace(t, "bwrap", ""), "own", rounds(t, 24), "--stage")
 }
 
-func Test_Killed_In_An_Operation_Memory_Is_Whole(t *testing.T) {
+func Test_Killed_In_An_Operation_Memory_Is_Consistent(t *testing.T) {
 	operating(t, newPlace(t, "virtual", ""), "own", rounds(t, 24))
 }
 
-func Test_Killed_In_An_Operation_A_Container_Is_Whole(t *testing.T) {
+func Test_Killed_In_An_Operation_A_Container_Is_Consistent(t *testing.T) {
 	operating(t, newPlace(t, "docker", engine(t)), "$HOME/own", rounds(t, 12), "--image", image)
 }

@@ -23,19 +23,19 @@ import (
 // image is the image of the containers in these tests.
 const image = "busybox:latest"
 
-// name is the one sandbox of a place.
+// name is the name of a place's sandbox.
 const name = "victim"
 
-// place is a user's home and project, and an engine if there is one.
+// place is a user's home and project, with an engine if host is set.
 type place struct {
 	backend    string
 	base, work string
 	data       string
-	mark       string // an argument that only this test's processes have
+	mark       string // an argument that only processes of this test have
 	env        []string
-	host       string          // the engine's address
-	alone      bool            // no other test uses it
-	containers map[string]bool // all that there ever were
+	host       string          // the engine's address; "": no engine
+	alone      bool            // no other test uses this engine
+	containers map[string]bool // all containers that ever existed
 }
 
 func newPlace(t *testing.T, backend, host string) *place {
@@ -64,7 +64,7 @@ func newPlace(t *testing.T, backend, host string) *place {
 	return p
 }
 
-// driver is the one that the command would use, with the command as keeper.
+// driver returns the driver of the command, with the command as keeper.
 func (p *place) driver() *persist.Driver {
 	var inner sandbox.Driver = bwrap.New(bwrap.Options{DataDir: p.data})
 	if p.backend == "docker" {
@@ -73,7 +73,7 @@ func (p *place) driver() *persist.Driver {
 	return &persist.Driver{Inner: inner, Store: persist.Store{Dir: filepath.Join(p.data, "sandboxes")}, Keeper: []string{command, "keep"}}
 }
 
-// create makes the sandbox.
+// create creates the sandbox.
 func (p *place) create(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -94,14 +94,14 @@ func (p *place) create(t *testing.T) {
 	}
 }
 
-// prepare makes a call of the command.
+// prepare returns a call of the command.
 func (p *place) prepare(args ...string) *exec.Cmd {
 	cmd := exec.Command(command, args...) //nolint:noctx // killed by hand
 	cmd.Env, cmd.Dir = p.env, p.work
 	return cmd
 }
 
-// run calls the command, which has a minute.
+// run calls the command, with a time limit of a minute.
 func (p *place) run(args ...string) error {
 	cmd := p.prepare(args...)
 	var out bytes.Buffer
@@ -117,7 +117,7 @@ func (p *place) run(args ...string) error {
 	return nil
 }
 
-// works starts the sandbox if it is stopped, and runs something in it.
+// works starts the sandbox if it is stopped, and runs a command in it.
 func (p *place) works() error {
 	err := p.run("exec", "--in", name, "--", "true")
 	if err == nil || !strings.Contains(err.Error(), "is stopped") {
@@ -129,8 +129,8 @@ func (p *place) works() error {
 	return p.run("exec", "--in", name, "--", "true")
 }
 
-// busy starts a command that has processes of every kind: a child, an orphan, a session of its own. It returns when
-// they run, or when the command has ended.
+// busy starts a command that has processes of every kind: a child, an orphan, and one with its own session. It
+// returns when they run, or when the command has ended.
 func (p *place) busy() (*exec.Cmd, error) {
 	cmd := p.prepare("exec", "--in", name, "--", "sh", "-c",
 		"setsid sleep "+p.mark+" & (sleep "+p.mark+" &) ; sh -c 'trap : TERM; sleep "+p.mark+" & echo started; wait' & sleep "+p.mark)

@@ -18,13 +18,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is one of this place, zombies apart.
+// process is a process of this place that is not a zombie.
 type process struct {
 	pid  int
 	args string
 }
 
-// processes are those with the mark in their environment or arguments, and those that hold a container.
+// processes returns the processes with the mark in their environment or arguments, and those that hold
+// a container.
 func (p *place) processes() []process {
 	var out []process
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -52,7 +53,7 @@ func (p *place) holds(args []byte) bool {
 	return false
 }
 
-// find returns the process whose arguments have all these words.
+// find returns the process whose arguments contain all these words.
 func (p *place) find(words ...string) int {
 	for _, one := range p.processes() {
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(one.args, w) }) {
@@ -62,7 +63,7 @@ func (p *place) find(words ...string) int {
 	return 0
 }
 
-// quiet waits until no process is left, and returns those that stay.
+// quiet waits until no process is left, and returns the remaining ones.
 func (p *place) quiet(wait time.Duration) []process {
 	end := time.Now().Add(wait)
 	for {
@@ -72,14 +73,14 @@ func (p *place) quiet(wait time.Duration) []process {
 		}
 		fd, err := unix.PidfdOpen(left[0].pid, 0)
 		if err != nil {
-			continue // gone meanwhile
+			continue // it has ended meanwhile
 		}
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Until(end)/time.Millisecond)+1)
 		_ = unix.Close(fd)
 	}
 }
 
-// residue is everything of this place that is not a process.
+// residue returns all remains of this place except processes.
 func (p *place) residue(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -114,7 +115,7 @@ func (p *place) residue(t *testing.T) []string {
 		for _, kind := range [][]string{{"ps", "-aq", "--no-trunc"}, {"volume", "ls", "-q"}, {"network", "ls", "-q", "--no-trunc"}, {"images", "-aq", "--no-trunc"}} {
 			out = append(out, p.docker(t, kind...)...)
 		}
-	case p.host != "": // others use it, too
+	case p.host != "": // other tests use it, too
 		ours := "label=agent-sandbox.workspace=" + p.work
 		out = append(out, p.docker(t, "ps", "-aq", "--no-trunc", "--filter", ours)...)
 		out = append(out, p.docker(t, "images", "--no-trunc", "--filter", ours, "--format", "{{.Repository}}:{{.Tag}}@{{.ID}}")...)
@@ -123,7 +124,7 @@ func (p *place) residue(t *testing.T) []string {
 	return out
 }
 
-// docker asks the engine, and returns the words of its answer.
+// docker runs the engine's client, and returns the words of its output.
 func (p *place) docker(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "docker", args...)
@@ -138,7 +139,7 @@ func (p *place) docker(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// note remembers the containers of the place.
+// note records the containers of the place.
 func (p *place) note(t *testing.T) []string {
 	t.Helper()
 	if p.host == "" {

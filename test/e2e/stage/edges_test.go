@@ -48,7 +48,7 @@ func Test_Changes_Of_The_User_Before_A_Run_Do_Not_Conflict_After_It(t *testing.T
 	})
 }
 
-func Test_A_Writable_Directory_Around_The_Workspace_Opens_No_Way_To_It(t *testing.T) {
+func Test_A_Writable_Parent_Does_Not_Make_A_Staged_Workspace_Writable(t *testing.T) {
 	t.Parallel()
 	users(t, func(p *place) {
 		p.sh(`echo 1 >f; mkdir ../around`)
@@ -125,7 +125,7 @@ func Test_A_Command_Without_A_Separate_Guest_Mounts_The_View_Itself(t *testing.T
 	})
 }
 
-func Test_A_Stage_Made_With_Other_Flags_Cannot_Lead_A_Mount_Astray(t *testing.T) {
+func Test_A_Stage_Made_With_Other_Flags_Cannot_Redirect_A_Mount(t *testing.T) {
 	t.Parallel()
 	users(t, func(p *place) {
 		p.sh(`mkdir src secret; echo 1 >src/f; echo key >secret/key; mkdir ../victim`)

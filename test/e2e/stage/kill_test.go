@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
-// started is a command that runs and has said that it is ready.
+// started is a running command that has printed that it is ready.
 func (p *place) started(script string) *exec.Cmd {
 	p.Helper()
 	cmd := p.prepare(p.command, "exec", "--stage", "--", "/bin/sh", "-c", script+"; echo ready; exec sleep 600")
@@ -37,7 +37,8 @@ func (p *place) started(script string) *exec.Cmd {
 	return cmd
 }
 
-// kill ends cmd by SIGKILL and waits until all that it started is gone, too.
+// kill kills cmd with SIGKILL and waits until all processes that it started
+// have ended, too.
 func (p *place) kill(cmd *exec.Cmd) {
 	p.Helper()
 	found := p.processes()
@@ -46,7 +47,7 @@ func (p *place) kill(cmd *exec.Cmd) {
 	for _, pid := range append(found, p.processes()...) {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
-			continue // gone
+			continue // it has ended
 		}
 		n, err := 0, error(unix.EINTR)
 		for errors.Is(err, unix.EINTR) {
@@ -108,7 +109,7 @@ func Test_A_Kill_At_Any_Moment_Of_A_Start_Leaves_Nothing(t *testing.T) {
 		if got := p.staged(`ls | wc -l`); !strings.HasPrefix(got, "49\n") && !strings.HasPrefix(got, "50\n") {
 			p.Errorf("the stage has %q", got)
 		}
-		// What was being made when the kill came is spared for a minute.
+		// Files that were being created at the kill are retained for a minute.
 		stages := filepath.Join(p.home, ".local/share/agent-sandbox/stages")
 		p.sh(`find ` + stages + ` -maxdepth 1 -name '.*' -exec touch -d -1hour {} +`)
 		if out, code := p.stage("discard", "--all"); code != 0 {
@@ -143,11 +144,11 @@ func Test_Apply_Killed_At_Any_Moment_Is_Finished_By_The_Next(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				p.Fatal(err)
 			}
-			// Most of the time is before and after: begin where the changes do.
+			// Most of the time is before and after the changes: begin when they begin.
 			if _, err := begun.Read(make([]byte, 4096)); err != nil {
 				p.Fatal(err)
 			}
-			_ = begun.Close()                                                 // only read
+			_ = begun.Close()                                                 // opened only for reading
 			<-time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond) //nolint:gosec // a moment, not a secret
 			p.kill(cmd)
 			p.oldOrNew()
@@ -171,7 +172,7 @@ func Test_Apply_Killed_At_Any_Moment_Is_Finished_By_The_Next(t *testing.T) {
 	})
 }
 
-// journalWritten can be read from when an apply begins with its changes.
+// journalWritten returns a file that becomes readable when an apply begins with its changes.
 func (p *place) journalWritten() *os.File {
 	p.Helper()
 	stages, err := filepath.Glob(filepath.Join(p.home, ".local/share/agent-sandbox/stages/*-default"))

@@ -22,7 +22,8 @@ import (
 // plainUser is the user ID of the plain user's cases when the tests run as root.
 const plainUser = 1000
 
-// lab is the directory that all cases share: outside of /tmp, where a sandbox has its own.
+// lab is the directory that all cases share. It is outside /tmp, since a sandbox has its
+// own.
 var lab struct{ base, command string }
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
@@ -48,7 +49,7 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	lab.command = filepath.Join(lab.base, "bin", "agent-sandbox")
-	// The two stand side by side, as in a release whose command carries no guest.
+	// Both are in one directory, as in a release whose command does not contain the guest.
 	if err := errors.Join(
 		programs.Install(context.Background(), filepath.Dir(lab.command), programs.CommandAlone, programs.Guest),
 		os.Rename(filepath.Join(filepath.Dir(lab.command), programs.CommandAlone), lab.command),
@@ -65,7 +66,7 @@ type place struct {
 	base, home string
 	work       string
 	command    string
-	namespace  int // a process in the mount namespace that commands run in; 0: ours
+	namespace  int // a process in the mount namespace in which commands run; 0: ours
 }
 
 // users runs f as root and as a plain user.
@@ -113,7 +114,7 @@ func newPlace(t *testing.T, uid int) *place {
 	return p
 }
 
-// prepare makes a command of the place's user, in the workspace.
+// prepare returns a command of the place's user, in the workspace.
 func (p *place) prepare(args ...string) *exec.Cmd {
 	if p.namespace != 0 {
 		id := strconv.Itoa(p.uid)
@@ -124,7 +125,7 @@ func (p *place) prepare(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(p.Context(), args[0], args[1:]...)
 	if cmd.Dir = p.work; p.namespace != 0 {
-		cmd.Dir = "/" // the workspace may be in that namespace alone
+		cmd.Dir = "/" // the workspace may exist only in that namespace
 	}
 	cmd.Env = []string{
 		"HOME=" + p.home, "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1",
@@ -175,18 +176,19 @@ func (p *place) stage(args ...string) (string, int) {
 	return p.run(append([]string{p.command, "stage"}, args...)...)
 }
 
-// listing describes a tree in full: names, types, modes, link counts, targets, contents.
+// listing describes a tree completely: names, types, modes, link counts, targets,
+// contents.
 const listing = `find . -mindepth 1 -path ./.git/index -prune -o -printf '%P %y %m %l\n' | LC_ALL=C sort
 	find . -path ./.git/index -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum`
 
-// processes are those that bear the place's path in their environment.
+// processes returns the processes with the place's path in their environment.
 func (p *place) processes() (pids []int) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		p.Fatal(err)
 	}
 	for _, dir := range dirs {
-		env, _ := os.ReadFile(dir + "/environ") // of a process that has ended, there is none
+		env, _ := os.ReadFile(dir + "/environ") // a process that has ended has none
 		args, _ := os.ReadFile(dir + "/cmdline")
 		var pid int
 		if _, err := fmt.Sscan(filepath.Base(dir), &pid); err == nil && pid != os.Getpid() && strings.Contains(string(env)+string(args), p.base) {

@@ -37,8 +37,8 @@ func Test_A_Staged_Command_Touches_Nothing_Until_Apply(t *testing.T) {
 	}
 }
 
-// compare runs the script on a stage, and on the workspace's twin without one, and wants
-// the same trees after apply.
+// compare runs the script on a stage, and without a stage on a copy of the workspace,
+// and checks that the trees are equal after apply.
 func (p *place) compare(setup, script, kind string) {
 	p.Helper()
 	p.sh(setup)
@@ -78,7 +78,7 @@ func (p *place) compare(setup, script, kind string) {
 	}
 }
 
-// leftovers are our own names in the workspace.
+// leftovers returns agent-sandbox's own names in the workspace, and unfinished stages.
 func (p *place) leftovers() []string {
 	p.Helper()
 	out := strings.Fields(p.sh(`find . -name '.agent-sandbox-stage-*'`))
@@ -89,7 +89,7 @@ func (p *place) leftovers() []string {
 	return append(out, half...)
 }
 
-func Test_Where_The_Kernel_Refuses_An_Overlay_It_Is_A_Copy(t *testing.T) {
+func Test_A_Stage_Is_A_Copy_If_The_Kernel_Refuses_An_Overlay(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can prepare a file system that refuses")
@@ -105,14 +105,14 @@ func Test_Where_The_Kernel_Refuses_An_Overlay_It_Is_A_Copy(t *testing.T) {
 	}
 }
 
-// overlaidHome puts the place on an overlay in a mount namespace of its own: on one the
-// kernel keeps no changes of another.
+// overlaidHome puts the place on an overlay in its own mount namespace; the kernel
+// refuses an overlay whose upper directory is on one.
 func (p *place) overlaidHome() {
 	p.Helper()
 	p.mounted(`mkdir -p lower upper work; chown UID:UID upper; mount -t overlay overlay -o lowerdir=home,upperdir=upper,workdir=work home`)
 }
 
-// mounted runs every command of the place, after a script of root's, in one new mount
+// mounted runs every command of the place, after a script as root, in one new mount
 // namespace that lives until the test ends.
 func (p *place) mounted(script string) {
 	p.Helper()

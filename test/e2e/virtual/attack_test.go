@@ -1,4 +1,4 @@
-// Package virtual holds the tests of the machine in memory as a whole: shell, commands and files together.
+// Package virtual tests the machine in memory as a whole: shell, commands and files together.
 package virtual
 
 import (
@@ -24,46 +24,45 @@ import (
 
 const (
 	attackMemory = 16 << 20
-	// attackPeak bounds the memory of the whole program under attack: the machine counts about
-	// right, and the collector lets garbage lie.
+	// attackPeak bounds the memory of the whole program under attack: the machine's count is approximate, and the collector
+	// frees garbage late.
 	attackPeak = 16 * attackMemory
-	// heldPeak bounds it under attacks on commands that charge what they hold: twice the machine's memory, and what the
-	// tree may hold.
+	// heldPeak bounds it under attacks on commands that charge the memory that they hold: twice the machine's memory, and the
+	// maximum size of the tree.
 	heldPeak   = 2*attackMemory + 16<<20
 	attackTime = 600 * time.Millisecond
-	// attackMargin is for a slow machine; the promise is some tens of milliseconds.
+	// attackMargin is for a slow machine; the documented delay is some tens of milliseconds.
 	attackMargin = 5 * time.Second
 )
 
-// Test_A_Machine_Outlives_Every_Attack runs scripts that want more than their share. Each has to
-// end by itself or within its time, without taking memory or leaving anything behind, and
-// the machine has to work afterwards.
+// Test_A_Machine_Outlives_Every_Attack runs scripts that try to exceed their limits. Each must end by itself or at its time
+// limit, within the memory limit and without remains, and the machine must work afterwards.
 func Test_A_Machine_Outlives_Every_Attack(t *testing.T) {
 	for _, a := range slices.Concat(attacks, nested) {
 		t.Run(a.name, func(t *testing.T) { a.run(t) })
 	}
 }
 
-// prelude stands in for programs that attacks are made with.
+// prelude defines replacements for programs that the attacks use.
 const prelude = `type yes > /dev/null 2>&1 || yes() { while echo "${1-y}"; do :; done; }
 `
 
-// attack is a script that wants too much.
+// attack is a script that tries to exceed a limit.
 type attack struct {
 	name   string
 	script string
-	limit  error  // that must be met when the time does not end it before; nil: any or none
+	limit  error  // the expected limit if the script ends before its time; nil: any or none
 	busy   bool   // its processes continue to run, and no other process can start
-	says   string // on standard error then
-	held   bool   // its commands charge what they hold: the memory is heldPeak at most
+	says   string // expected on standard error
+	held   bool   // its commands charge the memory that they hold: at most heldPeak
 }
 
 func (a *attack) run(t *testing.T) {
 	t.Helper()
 	goroutines := runtime.NumGoroutine()
-	debug.FreeOSMemory() // What the attack before left behind is not this one's.
+	debug.FreeOSMemory() // Free the memory of the previous attack first.
 	before := memory()
-	// On a busy machine the collector falls behind, and garbage would count. What is not garbage stays, limit or not.
+	// On a busy machine the collector is late, and garbage would count. Memory in use stays, with or without the limit.
 	bound := int64(attackPeak / 2)
 	if a.held {
 		bound = heldPeak * 3 / 4
@@ -110,8 +109,8 @@ func (a *attack) run(t *testing.T) {
 	waitForGoroutines(t, goroutines)
 }
 
-// Test_Interpreters_Make_More_Garbage_Than_The_Memory runs programs that hold little and allocate many times the memory: what
-// they no longer need must not count.
+// Test_Interpreters_Make_More_Garbage_Than_The_Memory runs programs that hold little memory and allocate many times the
+// limit: memory that they no longer need must not count.
 func Test_Interpreters_Make_More_Garbage_Than_The_Memory(t *testing.T) {
 	for name, row := range map[string]struct{ script, want string }{
 		"awk with texts":    {`awk 'BEGIN { for (i = 0; i < 200000; i++) s = sprintf("%1000d", i); print length(s) }'`, "1000\n"},
@@ -166,20 +165,20 @@ func worksStill(t *testing.T, sh *shell.Shell) {
 	ctx, cancel := context.WithTimeout(t.Context(), attackTime+deadline.Scale(attackMargin))
 	defer cancel()
 	res, err := sh.Run(ctx, `kill -9 -1 2> /dev/null; wait; unset x y z a m; set --; echo ok; cat /keep; echo $(echo fine) | cat; (echo sub); [ ! -e /proj/big ] || rm /proj/big`,
-		shell.Stdio{Stdout: &out}) // Its stderr tells of jobs that were killed.
+		shell.Stdio{Stdout: &out}) // Its stderr reports killed jobs.
 	if want := "ok\nkept\nfine\nsub\n"; err != nil || res.Status != 0 || out.String() != want {
 		t.Errorf("afterwards it answered %q (status %d, limit %v, error %v)", out.String(), res.Status, res.Limit, err)
 	}
 }
 
-// memory returns the present size of objects and stacks.
+// memory returns the current size of objects and stacks.
 func memory() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
-// watchMemory notes the most that memory returns, until the test ends.
+// watchMemory records the maximum of memory until the test ends.
 func watchMemory(t *testing.T) (peak func() uint64) {
 	t.Helper()
 	var mu sync.Mutex
@@ -233,7 +232,8 @@ func waitForGoroutines(t *testing.T, want int) {
 	}
 }
 
-// limitedBuffer keeps the beginning of its input, and the end, which messages that repeat their line have their reason in.
+// limitedBuffer retains the beginning of its input, and the end, because messages that repeat their line have the reason at
+// the end.
 type limitedBuffer struct {
 	mu     sync.Mutex
 	b, end []byte

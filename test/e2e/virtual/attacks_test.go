@@ -8,12 +8,12 @@ import (
 
 func again(s string, n int) string { return strings.Repeat(s, n) }
 
-// inside puts n times before and after around s.
+// inside returns s with before and after around it n times.
 func inside(before, s, after string, n int) string { return again(before, n) + s + again(after, n) }
 
 const noMemory = "cannot allocate"
 
-// fill makes x a text of two million bytes.
+// fill sets x to a text of two million bytes.
 const fill = `printf -v x '%1000000s'; x=$x$x; `
 
 var attacks = []attack{
@@ -351,7 +351,7 @@ var attacks = []attack{
 	{name: "cal of all years", script: `cal 99999999999999999; for ((i=1;;i++)); do cal $i > /dev/null; done`},
 }
 
-// aliasBomb defines n aliases of which each is the next two times.
+// aliasBomb defines n aliases, each of which expands to the next one twice.
 func aliasBomb(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -13,7 +13,7 @@ import (
 )
 
 // Test_A_Directory_That_The_Host_Exchanges_Does_Not_Lead_Out reads below a directory of a mount while the host
-// puts a link to the outside in its place, and takes it away, over and over.
+// repeatedly replaces the directory by a link to the outside, and restores it.
 func Test_A_Directory_That_The_Host_Exchanges_Does_Not_Lead_Out(t *testing.T) {
 	c := newCanary(t)
 	place, aside := filepath.Join(c.project, "swap"), filepath.Join(c.project, "aside")
@@ -31,7 +31,7 @@ func Test_A_Directory_That_The_Host_Exchanges_Does_Not_Lead_Out(t *testing.T) {
 				return
 			default:
 			}
-			// Each step may come while the script looks; none of them can fail.
+			// Each step may happen while the script reads; none can fail.
 			_ = os.Rename(place, aside)
 			_ = os.Symlink(c.dir, place)
 			_ = os.Remove(place)

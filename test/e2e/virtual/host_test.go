@@ -22,11 +22,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// canary is a resource of the host that a script of the machine must not see, change, call or end.
+// canary is a set of resources of the host that a script of the machine must not see, change, call or end.
 type canary struct {
-	dir     string // has a file "secret" and one "note"
+	dir     string // contains the files "secret" and "note"
 	secret  string
-	project string // what is mounted at /proj, with links that lead out
+	project string // mounted at /proj, with links that lead out
 	process *exec.Cmd
 	ended   atomic.Bool
 	port    int
@@ -54,7 +54,7 @@ func (c *canary) write(t *testing.T, path, text string) {
 	}
 }
 
-// link fills the project with everything that may lead out of it.
+// link fills the project with links and files that may lead out of it.
 func (c *canary) link(t *testing.T) {
 	t.Helper()
 	c.write(t, filepath.Join(c.project, "readme"), "inside\n")
@@ -86,7 +86,7 @@ func (c *canary) link(t *testing.T) {
 	go c.count(l)
 }
 
-// start starts a process that lives until it is signalled.
+// start starts a process that runs until it gets a signal.
 func (c *canary) start(t *testing.T) {
 	t.Helper()
 	c.process = exec.CommandContext(context.WithoutCancel(t.Context()), "sleep", "1000")
@@ -96,7 +96,7 @@ func (c *canary) start(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = c.process.Wait() // It is killed at the end.
+		_ = c.process.Wait() // The test kills it at the end.
 		c.ended.Store(true)
 	}()
 	t.Cleanup(func() {
@@ -127,7 +127,7 @@ func (c *canary) count(l net.Listener) {
 	}
 }
 
-// unharmed looks whether anything has happened to the host.
+// unharmed checks that nothing on the host has changed.
 func (c *canary) unharmed(t *testing.T) {
 	t.Helper()
 	if b, err := os.ReadFile(filepath.Join(c.dir, "note")); err != nil || string(b) != "as it was" {
@@ -148,8 +148,8 @@ func (c *canary) unharmed(t *testing.T) {
 	}
 }
 
-// Test_A_Script_Does_Not_See_The_Host lets scripts try to reach a file, a variable, a process and servers of the
-// host, without a mount and with one that is full of ways out.
+// Test_A_Script_Does_Not_See_The_Host runs scripts that try to reach a file, a variable, a process and servers of
+// the host, without a mount and with one that contains many links out.
 func Test_A_Script_Does_Not_See_The_Host(t *testing.T) {
 	c := newCanary(t)
 	for _, mounted := range []bool{false, true} {
@@ -220,8 +220,8 @@ func (c *canary) shell(t *testing.T, mounted bool) *shell.Shell {
 	return shell.New(shell.Options{FS: tree, Dir: "/proj", Commands: coreutils.Commands()})
 }
 
-// escapes are ways to the host: @DIR@ has the files "secret" and "note", @PID@ and @SELF@ are processes, @PORT@ is a
-// server, @VAR@ a variable in the environment.
+// escapes are attempts to reach the host: @DIR@ has the files "secret" and "note", @PID@ and @SELF@ are processes,
+// @PORT@ is a server, @VAR@ a variable in the environment.
 var escapes = []struct{ name, script string }{
 	{"a path", `cat @DIR@/secret; ls -la @DIR@; echo x > @DIR@/note; echo @DIR@/*; stat @DIR@/note`},
 	{"paths upward", `cat ../../../../../../../..@DIR@/secret; cd ../../../../..; cd @DIR@ && pwd`},

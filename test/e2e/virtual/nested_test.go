@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// many is a substitution of s again and again, n bytes of it.
+// many returns s again and again, n bytes in total.
 func many(s string, n int) string {
 	return `$(yes '` + s + `' | tr -d '\n' | head -c ` + strconv.Itoa(n) + `)`
 }

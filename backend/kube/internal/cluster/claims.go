@@ -153,7 +153,7 @@ func isUnbound(e *corev1.Event) bool {
 	return e.Type == corev1.EventTypeWarning || e.Reason == "FailedBinding" || isProvisioning(e)
 }
 
-// isProvisioning reports whether an event says that a provisioner is making the volume.
+// isProvisioning reports whether an event means that a provisioner is creating the volume.
 func isProvisioning(e *corev1.Event) bool { return e.Reason == "ExternalProvisioning" }
 
 func unboundError(claim *corev1.PersistentVolumeClaim, e *corev1.Event) error {

@@ -45,15 +45,15 @@ func (c *Cluster) wrap(err error, what string) error {
 		return err
 	}
 	text := Line(err.Error())
-	code, hint := classify(err, text)
+	code, hint := classifyError(err, text)
 	if code == sandbox.Unavailable {
 		return sandbox.Errorf(code, "no answer from the cluster at %s: %s", c.config.Host, text).WithHint("%s", hint)
 	}
 	return sandbox.Errorf(code, "%s in namespace %s: %s", what, c.Namespace, text).WithHint("%s", hint)
 }
 
-// classify returns the code and the hint for an error of the API.
-func classify(err error, text string) (code sandbox.Code, hint string) {
+// classifyError returns the code and the hint for an error of the API.
+func classifyError(err error, text string) (code sandbox.Code, hint string) {
 	var dial *net.OpError
 	var fetch *url.Error
 	has := func(part string) bool { return strings.Contains(text, part) }
@@ -63,7 +63,7 @@ func classify(err error, text string) (code sandbox.Code, hint string) {
 	case apierrors.IsForbidden(err) && has("exceeded quota"):
 		return sandbox.Exhausted, quotaHint
 	case apierrors.IsForbidden(err) && has(" usage per "):
-		return sandbox.Exhausted, "the namespace's LimitRange says so: ask for less with --limit"
+		return sandbox.Exhausted, "the namespace's LimitRange sets this limit: ask for less with --limit"
 	case apierrors.IsForbidden(err) && has("PodSecurity"):
 		return sandbox.Denied, "the namespace takes no such pod"
 	case apierrors.IsForbidden(err) && has("RuntimeClass"):
@@ -84,7 +84,7 @@ func classify(err error, text string) (code sandbox.Code, hint string) {
 	return sandbox.Internal, ""
 }
 
-// classifyText is classify for an error that a controller reported as text. Internal: the error may be temporary.
+// classifyText is classifyError for an error that a controller reported as text. Internal: the error may be temporary.
 func classifyText(text string) (code sandbox.Code, hint string) {
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {

@@ -73,10 +73,10 @@ var (
 
 // AllMountImages reports whether every node is known to mount images as volumes. It is false without nodes.
 func AllMountImages(nodes []corev1.Node) bool {
-	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return !mountsImages(n.Status.NodeInfo) })
+	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return !canMountImages(n.Status.NodeInfo) })
 }
 
-func mountsImages(about corev1.NodeSystemInfo) bool {
+func canMountImages(about corev1.NodeSystemInfo) bool {
 	runtime, release, _ := strings.Cut(about.ContainerRuntimeVersion, "://")
 	from := map[string]*version.Version{"containerd": containerdMounts, "cri-o": crioMounts}[runtime]
 	return from != nil && isAtLeast(release, from) && isAtLeast(about.KubeletVersion, kubeletMounts)

@@ -233,7 +233,7 @@ func (c *Cluster) followObject(ctx context.Context, k Kind, name string) <-chan 
 	return out
 }
 
-// watchObject passes the changes of an object to tell until the server ends the watch.
+// watchObject calls tell with the changes of an object until the server ends the watch.
 func (c *Cluster) watchObject(ctx context.Context, k Kind, name string, tell func(objectChange)) error {
 	body, err := c.rest.Get().AbsPath(c.objectPath(k, "")...).Param("watch", "true").Param("resourceVersion", anyVersion).Param("fieldSelector", "metadata.name="+name).
 		SetHeader("Accept", contentJSON).Stream(ctx)
@@ -268,8 +268,8 @@ type Ref struct {
 	UID  types.UID
 }
 
-// IsUncertain reports whether a request that failed with err may have been executed: the server has neither answered it nor was
-// unreachable.
+// IsUncertain reports whether a request that failed with err may have been executed: the server was reachable but has not
+// answered.
 func IsUncertain(err error) bool {
 	switch sandbox.CodeOf(err) {
 	case sandbox.Canceled, sandbox.Timeout, sandbox.Internal:

@@ -15,15 +15,15 @@ import (
 // Limits on the start of a pod.
 const (
 	StartTime = 5 * time.Minute // in total
-	// Patience limits how long a problem may last that can pass: a scheduler that finds no node at first, a mount that the
-	// kubelet tries again.
+	// Patience limits how long a temporary problem may last: a scheduler that finds no node at first, a mount that the kubelet tries
+	// again.
 	Patience = 10 * time.Second
 )
 
 // Trouble is the reason why a pod does not start; a nil Err means none.
 type Trouble struct {
 	Err   error
-	Final bool // it will not pass
+	Final bool // the problem is permanent
 	slow  bool // the cluster works on it: no limit but StartTime
 }
 
@@ -69,10 +69,10 @@ func (c *Cluster) AwaitRunning(parent context.Context, pod *corev1.Pod) error {
 			}
 		case e := <-events:
 			if e.Reason == "Started" && e.InvolvedObject.FieldPath == "spec.containers{"+names.Container+"}" {
-				return nil // the pod's status says so up to a second later
+				return nil // the pod's status has this up to a second later
 			}
 			growing = growing || e.Reason == "TriggeredScaleUp"
-			if now.Err == nil && e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" { // the condition says more
+			if now.Err == nil && e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" { // the condition has more details
 				now.Err = sandbox.Errorf(sandbox.Unavailable, "the pod does not start: %s: %s", e.Reason, Line(e.Message))
 				if isRuntimeMissing(e.Message) {
 					return now.Err
@@ -215,7 +215,7 @@ func (c *Cluster) events(ctx context.Context, pod *corev1.Pod) <-chan *corev1.Ev
 	return out
 }
 
-// isRuntimeMissing reports whether a message of containerd or CRI-O says that the node does not have the pod's runtime class.
+// isRuntimeMissing reports whether a message of containerd or CRI-O means that the node does not have the pod's runtime class.
 func isRuntimeMissing(message string) bool {
 	return strings.Contains(message, "no runtime for") || strings.Contains(message, "failed to find runtime handler")
 }

@@ -26,7 +26,7 @@ type Design struct {
 	GuestSum  string // its SHA-256, in hexadecimal
 }
 
-// Options are the options of a driver that its pods depend on.
+// Options are the options of a driver on which its pods depend.
 type Options struct {
 	GuestImage   string        // an image with the guest; empty: the guest is sent
 	RuntimeClass string        // empty: the cluster's default

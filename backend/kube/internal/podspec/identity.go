@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 )
 
-// podSecurity returns the user of the pod's processes. FSGroup gives them volume claims that belong to another user; it would also
-// make the file readable that stands in place of hidden ones.
+// podSecurity returns the user of the pod's processes. FSGroup gives them volume claims that belong to another user; it would
+// also make the file readable that replaces hidden ones.
 func (p *Design) podSecurity(l *volumeLayout) *corev1.PodSecurityContext {
 	who := &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: &p.UID, RunAsGroup: &p.UID,
@@ -22,8 +22,8 @@ func (p *Design) podSecurity(l *volumeLayout) *corev1.PodSecurityContext {
 	return who
 }
 
-// LifetimeSeconds returns the deadline of the pod, which ends it when its client cannot. It leaves the wall-clock limit of one
-// command, also in a pod that was prepared before.
+// LifetimeSeconds returns the deadline of the pod, which ends it when its client cannot. It is long enough for the wall-clock
+// limit of one command, also in a pod that was prepared before.
 func (p *Design) LifetimeSeconds() int64 {
 	const most, before = math.MaxInt32 * time.Second, cluster.StartTime + SpareTime // most is the API's maximum
 	life := p.Options.Lifetime

@@ -39,7 +39,7 @@ const (
 	aliveSize     = 1 << 20
 )
 
-// workspaceDir is the path of a copied workspace. The host's path may lead through a directory that only root may enter, such as
+// workspaceDir is the path of a copied workspace. The host's path may go through a directory that only root may enter, such as
 // /root.
 const workspaceDir = "/workspace"
 

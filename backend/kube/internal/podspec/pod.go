@@ -193,8 +193,8 @@ func (p *Design) JoinCommand() []string {
 // RejoinCommand returns the command to execute at the door for a later session, or to continue one.
 func (p *Design) RejoinCommand() []string { return p.DoorCommand("join") }
 
-// DoorCommand returns the command that executes the guest at the door. Without a guest image its first line of output says whether
-// the guest has to be sent.
+// DoorCommand returns the command that executes the guest at the door. Without a guest image its first line of output reports
+// whether the guest has to be sent.
 func (p *Design) DoorCommand(what string, more ...string) []string {
 	arguments := append([]string{strconv.Itoa(p.GuestSize), p.GuestSum}, more...)
 	if p.Options.GuestImage != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// newPooledDesign is a sandbox of spec that takes its pod from a pool.
+// newPooledDesign returns the design of a sandbox of spec that takes its pod from a pool.
 func newPooledDesign(t *testing.T, spec sandbox.Spec) *Design {
 	t.Helper()
 	p := &Design{
@@ -32,7 +32,7 @@ func Test_A_Pool_Pod_With_Less_Isolation_Is_Rejected(t *testing.T) {
 	limited := sandbox.Spec{Container: sandbox.Container{Image: "debian:bookworm-slim"}, Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1, Tmp: 1 << 20}}}
 	box := func(pod *corev1.Pod) *corev1.Container { return &pod.Spec.Containers[0] }
 	for field, change := range map[string]func(*corev1.Pod){
-		"": func(pod *corev1.Pod) { // what a cluster adds, and what binds more
+		"": func(pod *corev1.Pod) { // fields that a cluster adds, and fields that isolate more
 			pod.Spec.NodeName, pod.Spec.ServiceAccountName, pod.Spec.DNSPolicy = "node1", "default", corev1.DNSClusterFirst
 			pod.Spec.SchedulerName, pod.Spec.Tolerations = "default-scheduler", []corev1.Toleration{{Key: "node.kubernetes.io/not-ready"}}
 			pod.Spec.RuntimeClassName, pod.Spec.HostUsers = new("gvisor"), new(false)

@@ -84,8 +84,8 @@ func (d *chatDecoder) Decode(e sse.Event) ([]Delta, error) {
 		return nil, nil
 	}
 	var in chatChunk
-	if err := lenient(e.Data, &in); err != nil {
-		return nil, garbage("the server sent an event that is none of the Chat Completions API: %v", err)
+	if err := decodeLenient(e.Data, &in); err != nil {
+		return nil, garbage("the server sent an event that does not belong to the Chat Completions API: %v", err)
 	}
 	if !isNull(in.Error) {
 		return nil, openaiFault(in.Error)
@@ -166,7 +166,7 @@ func chatStop(s string) Stop {
 
 // openaiFault reads an error of OpenAI's APIs and of those that resemble them.
 func openaiFault(raw json.RawMessage) *Fault {
-	if s, ok := text(raw); ok {
+	if s, ok := decodeText(raw); ok {
 		return &Fault{Message: s}
 	}
 	var in struct {
@@ -175,8 +175,8 @@ func openaiFault(raw json.RawMessage) *Fault {
 		Code    json.RawMessage `json:"code"`
 	}
 	if json.Unmarshal(raw, &in) != nil || in.Message == "" {
-		in.Message = "the server told an error without a message"
+		in.Message = "the server reported an error without a message"
 	}
-	code, _ := text(in.Code)
+	code, _ := decodeText(in.Code)
 	return &Fault{Type: in.Type, Code: code, Message: in.Message}
 }

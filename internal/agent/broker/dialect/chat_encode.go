@@ -19,7 +19,7 @@ func (chat) Encoder(h Head) Encoder { return &chatEncoder{head: h, calls: map[in
 
 // chunk encodes one event.
 func (e *chatEncoder) chunk(choices []json.RawMessage, usage json.RawMessage) []byte {
-	return written("", object("id", "chatcmpl-"+e.head.ID, "object", "chat.completion.chunk", "created", e.head.Created, "model", e.head.Model,
+	return encodeEvent("", object("id", "chatcmpl-"+e.head.ID, "object", "chat.completion.chunk", "created", e.head.Created, "model", e.head.Model,
 		"choices", array(choices), "usage", usage))
 }
 
@@ -124,7 +124,7 @@ func openaiError(f Fault) []byte {
 }
 
 // Event implements [Errors].
-func (chat) Event(f Fault) []byte { return written("", openaiError(f)) }
+func (chat) Event(f Fault) []byte { return encodeEvent("", openaiError(f)) }
 
 // Usage implements [Errors].
 func (chat) Usage(body []byte) (event.Usage, bool) {

@@ -79,7 +79,7 @@ type chatPart struct {
 func (chat) Read(body []byte) (Request, error) {
 	var in chatRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return Request{}, invalid("the request is no JSON of the Chat Completions API: %v", err)
+		return Request{}, invalid("the request is not a valid request of the Chat Completions API: %v", err)
 	}
 	r := Request{
 		Model: in.Model, Parallel: in.Parallel, MaxTokens: max(int64(in.MaxTokens), int64(in.MaxCompl)), Temperature: in.Temp, TopP: in.TopP,
@@ -88,7 +88,7 @@ func (chat) Read(body []byte) (Request, error) {
 	if in.N > 1 {
 		return r, invalid("n: more than one answer cannot be translated for this connector")
 	}
-	if s, ok := text(in.Stop); ok {
+	if s, ok := decodeText(in.Stop); ok {
 		r.Stop = []string{s}
 	} else if !isNull(in.Stop) && json.Unmarshal(in.Stop, &r.Stop) != nil {
 		return r, invalid("stop: expected a text or a list of texts")
@@ -122,7 +122,7 @@ func openaiChoice(raw json.RawMessage) (Choice, error) {
 	if isNull(raw) {
 		return Choice{}, nil
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := decodeText(raw); ok {
 		switch s {
 		case "required":
 			return Choice{Mode: "any"}, nil
@@ -191,7 +191,7 @@ func chatParts(raw json.RawMessage) ([]Part, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := decodeText(raw); ok {
 		return []Part{{Kind: Text, Text: s}}, nil
 	}
 	var in []chatPart

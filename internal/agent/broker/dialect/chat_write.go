@@ -20,7 +20,7 @@ func (chat) Write(r Request, t Target) []byte {
 		case Assistant:
 			messages = append(messages, chatAssistant(m, i > last))
 		case System:
-			messages = append(messages, object("role", "system", "content", joined(m.Parts)))
+			messages = append(messages, object("role", "system", "content", joinText(m.Parts)))
 		default:
 			messages = append(messages, chatUser(m)...)
 		}
@@ -30,7 +30,7 @@ func (chat) Write(r Request, t Target) []byte {
 		tools = append(tools, object("type", "function", "function", function))
 	}
 	limit, completion := any(nil), any(nil)
-	if n := limited(r.MaxTokens, t.MaxTokens); n > 0 && t.Completion {
+	if n := lowerLimit(r.MaxTokens, t.MaxTokens); n > 0 && t.Completion {
 		completion = n
 	} else if n > 0 {
 		limit = n
@@ -43,7 +43,7 @@ func (chat) Write(r Request, t Target) []byte {
 	if len(tools) == 0 {
 		choice, parallel = nil, nil
 	}
-	return object("model", t.Model, "messages", messages, "tools", some(tools), "tool_choice", choice, "parallel_tool_calls", parallel,
+	return object("model", t.Model, "messages", messages, "tools", arrayOrNil(tools), "tool_choice", choice, "parallel_tool_calls", parallel,
 		"max_tokens", limit, "max_completion_tokens", completion, "temperature", r.Temperature, "top_p", r.TopP, "stop", list(r.Stop),
 		"reasoning_effort", optional(r.Effort), "response_format", chatFormatOf(r.Format),
 		"store", store, "stream", true, "stream_options", object("include_usage", true))
@@ -123,7 +123,7 @@ func chatAssistant(m Message, current bool) json.RawMessage {
 	if thought.Len() > 0 && current && len(calls) > 0 {
 		reasoning = thought.String()
 	}
-	return object("role", "assistant", "content", content, "reasoning_content", reasoning, "tool_calls", some(calls))
+	return object("role", "assistant", "content", content, "reasoning_content", reasoning, "tool_calls", arrayOrNil(calls))
 }
 
 // chatUser writes each result as a message of its own, then the other parts. A result is text there; a note stands for each image.
@@ -160,14 +160,14 @@ func chatUser(m Message) []json.RawMessage {
 		}
 	}
 	if plain {
-		return append(out, object("role", "user", "content", joined(rest)))
+		return append(out, object("role", "user", "content", joinText(rest)))
 	}
 	return append(out, object("role", "user", "content", parts))
 }
 
 // resultText returns a result's text, with its failure for an API that has no field for it.
 func resultText(p Part) string {
-	s := joined(p.Parts)
+	s := joinText(p.Parts)
 	if s == "" && len(p.Parts) > 0 {
 		s = "(see below)"
 	}
@@ -177,8 +177,8 @@ func resultText(p Part) string {
 	return s
 }
 
-// joined joins the parts that have text with line breaks.
-func joined(parts []Part) string {
+// joinText joins the parts that have text with line breaks.
+func joinText(parts []Part) string {
 	var texts []string
 	for _, p := range parts {
 		if p.Kind == Text {

@@ -87,7 +87,8 @@ func Test_Translated_Requests_Preserve_Supported_Fields(t *testing.T) {
 	}
 }
 
-// Thoughts are sealed by their server; through another API they must come back to it, and to nobody else.
+// Thoughts are sealed by their server. They must return to that server, even through another API, and to
+// no other.
 func Test_Thoughts_Return_Only_To_Their_Server(t *testing.T) {
 	t.Parallel()
 	thinking := map[connector.Protocol]dialect.Seal{

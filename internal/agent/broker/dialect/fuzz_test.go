@@ -14,7 +14,8 @@ func protocols() []connector.Protocol {
 	return []connector.Protocol{connector.Anthropic, connector.Responses, connector.OpenAI}
 }
 
-// FuzzRequest reads hostile requests; what is written for a server is JSON that the same dialect reads again.
+// FuzzRequest reads hostile requests. A request that it writes for a server must be JSON that the same
+// dialect can read.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"x"}}]},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"1","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r","is_error":true}]}],"tools":[{"name":"n","input_schema":{}}]}`,
@@ -42,7 +43,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzStream reads hostile streams; what an agent is sent are events of JSON, one after the other.
+// FuzzStream reads hostile streams. The agent must receive well-formed events of JSON.
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{
 		`{"choices":[{"delta":{"content":"a","reasoning_content":"b","tool_calls":[{"index":1,"id":"x","function":{"name":"n","arguments":"{"}},{"index":0,"function":{"arguments":"}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1e99,"completion_tokens":-1}}` + "\n[DONE]",

@@ -99,13 +99,13 @@ func appendString(to []byte, s string) []byte {
 	return append(append(append(to, '"'), s...), '"')
 }
 
-// written encodes one event.
-func written(name string, data json.RawMessage) []byte {
+// encodeEvent encodes one event.
+func encodeEvent(name string, data json.RawMessage) []byte {
 	return sse.Append(make([]byte, 0, len(data)+len(name)+24), sse.Event{Name: name, Data: data})
 }
 
-// lenient decodes a server's JSON. It ignores values of a wrong type, since APIs grow.
-func lenient(data []byte, v any) error {
+// decodeLenient decodes a server's JSON. It ignores values of a wrong type, since APIs grow.
+func decodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
@@ -113,8 +113,8 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// text returns a JSON string; ok is false for null and other types.
-func text(raw json.RawMessage) (s string, ok bool) {
+// decodeText returns a JSON string; ok is false for null and other types.
+func decodeText(raw json.RawMessage) (s string, ok bool) {
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false
 	}
@@ -129,8 +129,8 @@ func isObject(s string) bool {
 	return strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s))
 }
 
-// arguments returns the arguments of a call as a JSON object, even if the model wrote something else.
-func arguments(s string) json.RawMessage {
+// decodeArguments returns the arguments of a call as a JSON object, even if the model wrote something else.
+func decodeArguments(s string) json.RawMessage {
 	if isObject(s) {
 		return json.RawMessage(s)
 	}
@@ -140,8 +140,8 @@ func arguments(s string) json.RawMessage {
 	return object("input", s)
 }
 
-// free returns the text argument of a free-form tool.
-func free(s string) string {
+// decodeFreeText returns the text argument of a free-form tool.
+func decodeFreeText(s string) string {
 	var v struct {
 		Input *string `json:"input"`
 	}

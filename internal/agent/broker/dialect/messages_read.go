@@ -67,7 +67,7 @@ type messagesBlock struct {
 func (messages) Read(body []byte) (Request, error) {
 	var in messagesRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return Request{}, invalid("the request is no JSON of the Messages API: %v", err)
+		return Request{}, invalid("the request is not a valid request of the Messages API: %v", err)
 	}
 	r := Request{
 		Model: in.Model, MaxTokens: int64(in.MaxTokens), Temperature: in.Temperature, TopP: in.TopP, Stop: in.Stop, Effort: in.Output.Effort, Stream: in.Stream,
@@ -113,7 +113,7 @@ func messagesParts(raw json.RawMessage, where string) ([]Part, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := decodeText(raw); ok {
 		return []Part{{Kind: Text, Text: s}}, nil
 	}
 	var blocks []messagesBlock

@@ -71,8 +71,8 @@ func (d *messagesDecoder) Done() bool { return d.complete }
 // Decode implements [Decoder].
 func (d *messagesDecoder) Decode(e sse.Event) ([]Delta, error) {
 	var in messagesEvent
-	if err := lenient(e.Data, &in); err != nil {
-		return nil, garbage("the server sent an event that is none of the Messages API: %v", err)
+	if err := decodeLenient(e.Data, &in); err != nil {
+		return nil, garbage("the server sent an event that does not belong to the Messages API: %v", err)
 	}
 	switch in.Type {
 	case "message_start":
@@ -167,7 +167,7 @@ func (e *messagesEncoder) Begin() []byte {
 	usage := object("input_tokens", 0, "cache_creation_input_tokens", 0, "cache_read_input_tokens", 0, "output_tokens", 1)
 	message := object("id", "msg_"+e.head.ID, "type", "message", "role", "assistant", "model", e.head.Model, "content", json.RawMessage("[]"),
 		"stop_reason", null(), "stop_sequence", null(), "usage", usage)
-	return written("message_start", object("type", "message_start", "message", message))
+	return encodeEvent("message_start", object("type", "message_start", "message", message))
 }
 
 // Encode implements [Encoder].
@@ -203,7 +203,7 @@ func (e *messagesEncoder) Encode(d Delta) []byte {
 			return nil
 		}
 	}
-	return append(out, written("content_block_delta", object("type", "content_block_delta", "index", n, "delta", messagesDelta(d)))...)
+	return append(out, encodeEvent("content_block_delta", object("type", "content_block_delta", "index", n, "delta", messagesDelta(d)))...)
 }
 
 func messagesDelta(d Delta) json.RawMessage {
@@ -225,14 +225,14 @@ func (e *messagesEncoder) begin(block int, first json.RawMessage) (int, []byte) 
 	n := e.next
 	e.next++
 	e.number[block] = n
-	return n, append(out, written("content_block_start", object("type", "content_block_start", "index", n, "content_block", first))...)
+	return n, append(out, encodeEvent("content_block_start", object("type", "content_block_start", "index", n, "content_block", first))...)
 }
 
 func (e *messagesEncoder) close() []byte {
 	if e.open < 0 {
 		return nil
 	}
-	out := written("content_block_stop", object("type", "content_block_stop", "index", e.open))
+	out := encodeEvent("content_block_stop", object("type", "content_block_stop", "index", e.open))
 	e.open = -1
 	return out
 }
@@ -241,11 +241,11 @@ func (e *messagesEncoder) close() []byte {
 func (e *messagesEncoder) End() []byte {
 	out := e.close()
 	for _, n := range e.calls {
-		out = append(out, written("content_block_stop", object("type", "content_block_stop", "index", n))...)
+		out = append(out, encodeEvent("content_block_stop", object("type", "content_block_stop", "index", n))...)
 	}
 	delta := object("stop_reason", stopOfMessages(e.answer.Stop()), "stop_sequence", null())
-	out = append(out, written("message_delta", object("type", "message_delta", "delta", delta, "usage", usageOfMessages(e.answer.Usage)))...)
-	return append(out, written("message_stop", object("type", "message_stop"))...)
+	out = append(out, encodeEvent("message_delta", object("type", "message_delta", "delta", delta, "usage", usageOfMessages(e.answer.Usage)))...)
+	return append(out, encodeEvent("message_stop", object("type", "message_stop"))...)
 }
 
 func stopOfMessages(s Stop) string {
@@ -273,7 +273,7 @@ func (messages) Whole(h Head, a Answer) []byte {
 	for _, p := range a.Parts() {
 		switch p.Kind {
 		case Call:
-			content = append(content, object("type", "tool_use", "id", p.ID, "name", p.Name, "input", arguments(p.Text)))
+			content = append(content, object("type", "tool_use", "id", p.ID, "name", p.Name, "input", decodeArguments(p.Text)))
 		case Thinking:
 			content = append(content, object("type", "thinking", "thinking", p.Text, "signature", closeSeal(p.Seal, connector.Anthropic, "")))
 		default:
@@ -301,7 +301,7 @@ func (messages) Error(f Fault) []byte {
 }
 
 // Event implements [Errors].
-func (m messages) Event(f Fault) []byte { return written("error", m.Error(f)) }
+func (m messages) Event(f Fault) []byte { return encodeEvent("error", m.Error(f)) }
 
 // Usage implements [Errors].
 func (messages) Usage(body []byte) (event.Usage, bool) {

@@ -10,12 +10,12 @@ import (
 // defaultMax is the limit of an answer for requests without one; the API requires it.
 const defaultMax = 8192
 
-// cached marks the end of the part that the server should cache.
-func cached() json.RawMessage { return object("type", "ephemeral") }
+// cacheControl marks the end of the part that the server should cache.
+func cacheControl() json.RawMessage { return object("type", "ephemeral") }
 
 // Write implements [Dialect].
 func (messages) Write(r Request, t Target) []byte {
-	limit := limited(r.MaxTokens, t.MaxTokens)
+	limit := lowerLimit(r.MaxTokens, t.MaxTokens)
 	if limit == 0 {
 		limit = defaultMax
 	}
@@ -28,7 +28,7 @@ func (messages) Write(r Request, t Target) []byte {
 		}
 		var mark json.RawMessage
 		if i == len(system)-1 {
-			mark = cached()
+			mark = cacheControl()
 		}
 		blocks = append(blocks, object("type", "text", "text", s, "cache_control", mark))
 	}
@@ -42,13 +42,13 @@ func (messages) Write(r Request, t Target) []byte {
 	} else if temperature != nil && *temperature > 1 {
 		temperature = new(1.0) // other APIs allow up to 2
 	}
-	return object("model", t.Model, "max_tokens", limit, "system", some(blocks), "messages", turns, "tools", some(tools),
+	return object("model", t.Model, "max_tokens", limit, "system", arrayOrNil(blocks), "messages", turns, "tools", arrayOrNil(tools),
 		"tool_choice", messagesChoice(r, len(tools) > 0), "temperature", temperature, "top_p", r.TopP, "stop_sequences", list(r.Stop),
 		"thinking", thinking, "output_config", messagesOutput(r), "stream", true)
 }
 
-// limited returns the lower of two limits; 0 means no limit.
-func limited(asked, most int64) int64 {
+// lowerLimit returns the lower of two limits; 0 means no limit.
+func lowerLimit(asked, most int64) int64 {
 	if most > 0 && (asked == 0 || asked > most) {
 		return most
 	}
@@ -146,7 +146,7 @@ func messagesTurns(r Request, thinking bool) []json.RawMessage {
 func messagesBlockOf(p Part, last, thinking bool) json.RawMessage {
 	var mark json.RawMessage
 	if last {
-		mark = cached()
+		mark = cacheControl()
 	}
 	switch p.Kind {
 	case Text:
@@ -159,7 +159,7 @@ func messagesBlockOf(p Part, last, thinking bool) json.RawMessage {
 	case File:
 		return object("type", "document", "title", p.Name, "source", messagesSource(p), "cache_control", mark)
 	case Call:
-		return object("type", "tool_use", "id", p.ID, "name", p.Name, "input", arguments(p.Text))
+		return object("type", "tool_use", "id", p.ID, "name", p.Name, "input", decodeArguments(p.Text))
 	case Result:
 		var content []json.RawMessage
 		for _, inner := range p.Parts {
@@ -167,7 +167,7 @@ func messagesBlockOf(p Part, last, thinking bool) json.RawMessage {
 				content = append(content, block)
 			}
 		}
-		return object("type", "tool_result", "tool_use_id", p.ID, "content", some(content), "is_error", p.Failed, "cache_control", mark)
+		return object("type", "tool_result", "tool_use_id", p.ID, "content", arrayOrNil(content), "is_error", p.Failed, "cache_control", mark)
 	case Thinking:
 		if !thinking || p.Seal.Origin != connector.Anthropic {
 			return nil
@@ -187,8 +187,8 @@ func messagesSource(p Part) json.RawMessage {
 	return object("type", "base64", "media_type", p.MediaType, "data", p.Data)
 }
 
-// some returns an array, or nil when it is empty.
-func some(values []json.RawMessage) json.RawMessage {
+// arrayOrNil returns an array, or nil when it is empty.
+func arrayOrNil(values []json.RawMessage) json.RawMessage {
 	if len(values) == 0 {
 		return nil
 	}
@@ -200,7 +200,7 @@ func list(values []string) json.RawMessage {
 	for _, v := range values {
 		out = append(out, appendString(nil, v))
 	}
-	return some(out)
+	return arrayOrNil(out)
 }
 
 // schema returns a tool's input schema, or a default: every API requires one.

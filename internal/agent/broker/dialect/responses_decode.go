@@ -68,8 +68,8 @@ func (d *responsesDecoder) Decode(e sse.Event) ([]Delta, error) {
 		return nil, nil
 	}
 	var in responsesEvent
-	if err := lenient(e.Data, &in); err != nil {
-		return nil, garbage("the server sent an event that is none of the Responses API: %v", err)
+	if err := decodeLenient(e.Data, &in); err != nil {
+		return nil, garbage("the server sent an event that does not belong to the Responses API: %v", err)
 	}
 	switch in.Type {
 	case "response.completed", "response.incomplete":
@@ -142,7 +142,7 @@ func (d *responsesDecoder) item(in responsesEvent) []Delta {
 		return out
 	case "message":
 		if parts, err := responsesParts(in.Item.Content); done && !began.said && err == nil {
-			return say(AddText, joined(parts))
+			return say(AddText, joinText(parts))
 		}
 	case "reasoning":
 		if !done {

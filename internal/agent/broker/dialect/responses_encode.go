@@ -29,7 +29,7 @@ func (responses) Encoder(h Head) Encoder {
 func (e *responsesEncoder) event(name string, pairs ...any) []byte {
 	pairs = append([]any{"type", name, "sequence_number", e.events}, pairs...)
 	e.events++
-	return written(name, object(pairs...))
+	return encodeEvent(name, object(pairs...))
 }
 
 // Begin implements [Encoder].
@@ -200,7 +200,7 @@ func (h Head) callItem(id string, p Part, status string) json.RawMessage {
 	}
 	if t.Free {
 		return object("id", id, "type", "custom_tool_call", "status", status, "call_id", p.ID, "name", name,
-			"namespace", optional(t.Namespace), "input", free(p.Text))
+			"namespace", optional(t.Namespace), "input", decodeFreeText(p.Text))
 	}
 	return object("id", id, "type", "function_call", "status", status, "call_id", p.ID, "name", name,
 		"namespace", optional(t.Namespace), "arguments", p.Text)
@@ -240,7 +240,7 @@ func (responses) Event(f Fault) []byte {
 		code = "server_error"
 	}
 	r := object("object", "response", "status", "failed", "error", object("code", code, "message", f.Message), "output", json.RawMessage("[]"))
-	return written("response.failed", object("type", "response.failed", "response", r))
+	return encodeEvent("response.failed", object("type", "response.failed", "response", r))
 }
 
 // Usage implements [Errors].

@@ -69,15 +69,15 @@ type responsesPart struct {
 func (responses) Read(body []byte) (Request, error) {
 	var in responsesRequest
 	if err := json.Unmarshal(body, &in); err != nil {
-		return Request{}, invalid("the request is no JSON of the Responses API: %v", err)
+		return Request{}, invalid("the request is not a valid request of the Responses API: %v", err)
 	}
 	r := Request{
 		Model: in.Model, Parallel: in.Parallel, MaxTokens: int64(in.MaxTokens), Temperature: in.Temp, TopP: in.TopP, Effort: in.Reasoning.Effort, Stream: in.Stream,
 	}
 	if in.Previous != "" {
-		return r, invalid("previous_response_id: nothing is kept here; send the whole conversation as input")
+		return r, invalid("previous_response_id: the broker stores no responses; send the whole conversation as input")
 	}
-	if s, ok := text(in.Instructions); ok && s != "" {
+	if s, ok := decodeText(in.Instructions); ok && s != "" {
 		r.System = append(r.System, s)
 	}
 	switch f := in.Text.Format; f.Type {
@@ -86,7 +86,7 @@ func (responses) Read(body []byte) (Request, error) {
 	case "json_schema":
 		r.Format = &Format{f.Name, f.Schema, f.Strict}
 	}
-	if s, ok := text(in.Input); ok {
+	if s, ok := decodeText(in.Input); ok {
 		r.add(User, Part{Kind: Text, Text: s})
 	} else {
 		var items []responsesItem
@@ -210,7 +210,7 @@ func responsesParts(raw json.RawMessage) ([]Part, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := decodeText(raw); ok {
 		return []Part{{Kind: Text, Text: s}}, nil
 	}
 	var in []responsesPart

@@ -21,13 +21,13 @@ func (responses) Write(r Request, t Target) []byte {
 		choice, parallel = nil, nil
 	}
 	limit, reasoning, include := any(nil), json.RawMessage(nil), json.RawMessage(nil)
-	if n := limited(r.MaxTokens, t.MaxTokens); n > 0 {
+	if n := lowerLimit(r.MaxTokens, t.MaxTokens); n > 0 {
 		limit = max(n, 16) // the API rejects a lower limit
 	}
 	if r.Effort != "" { // models that do not think reject the field
 		reasoning, include = object("effort", r.Effort, "summary", "auto"), json.RawMessage(`["reasoning.encrypted_content"]`)
 	}
-	return object("model", t.Model, "instructions", optional(strings.Join(r.System, "\n\n")), "input", array(input), "tools", some(tools),
+	return object("model", t.Model, "instructions", optional(strings.Join(r.System, "\n\n")), "input", array(input), "tools", arrayOrNil(tools),
 		"tool_choice", choice, "parallel_tool_calls", parallel, "max_output_tokens", limit, "temperature", r.Temperature, "top_p", r.TopP,
 		"reasoning", reasoning, "include", include, "text", responsesFormat(r.Format), "store", false, "stream", true)
 }
@@ -92,7 +92,7 @@ func responsesOutput(p Part) any {
 	if len(parts) == 0 {
 		return resultText(p)
 	}
-	if s := resultText(Part{Parts: p.Parts, Failed: p.Failed}); joined(p.Parts) != "" || p.Failed {
+	if s := resultText(Part{Parts: p.Parts, Failed: p.Failed}); joinText(p.Parts) != "" || p.Failed {
 		parts = append([]json.RawMessage{object("type", "input_text", "text", s)}, parts...)
 	}
 	return parts

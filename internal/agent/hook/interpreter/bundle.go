@@ -29,8 +29,8 @@ const (
 // file does not exist.
 type read func(name string) (string, error)
 
-// bundleOf bundles a source file and its imports into one script.
-func bundleOf(entry string, read read) (*protocol.Bundle, *protocol.Fault) {
+// bundleFiles bundles a source file and its imports into one script.
+func bundleFiles(entry string, read read) (*protocol.Bundle, *protocol.Fault) {
 	s := &sources{read: read, entry: entry, texts: map[string]string{}}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{start}, Outfile: "hooks.js", Bundle: true, Write: false,

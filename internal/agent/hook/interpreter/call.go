@@ -38,7 +38,7 @@ func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 	case err != nil:
 		f := &protocol.Fault{Kind: protocol.InvalidValue}
 		if e := (*protocol.Fault)(nil); errors.As(r.fault(err), &e) {
-			f.Thrown, f.Text = e.Thrown, o.Function+" returned what is not JSON: "+e.Message
+			f.Thrown, f.Text = e.Thrown, o.Function+" returned a value that is not JSON: "+e.Message
 		}
 		return nil, f
 	case goja.IsUndefined(text) || v == nil:
@@ -49,7 +49,7 @@ func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: o.Function + " returned too much"}
 	}
 	if !json.Valid([]byte(s)) {
-		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: o.Function + " returned what nests too deeply"}
+		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: o.Function + " returned a value that nests too deeply"}
 	}
 	return json.RawMessage(s), nil
 }

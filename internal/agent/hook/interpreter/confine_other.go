@@ -4,5 +4,5 @@ package interpreter
 
 import "errors"
 
-// bound does nothing: other systems lack enforceable limits.
-func bound(int64) error { return errors.ErrUnsupported }
+// limitMemory does nothing: other systems lack enforceable limits.
+func limitMemory(int64) error { return errors.ErrUnsupported }

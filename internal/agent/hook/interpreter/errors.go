@@ -124,7 +124,7 @@ func placesIn(stack string) (out []protocol.Thrown) {
 		t := protocol.Thrown{Name: m[1], File: m[2]}
 		t.Line, _ = strconv.Atoi(m[3])
 		t.Column, _ = strconv.Atoi(m[4])
-		out = append(out, bounded(t))
+		out = append(out, clipFrame(t))
 	}
 	return out
 }
@@ -136,14 +136,14 @@ func placesOf(stack []goja.StackFrame) (out []protocol.Thrown) {
 		name, ours := strings.CutPrefix(p.Filename, namespace+":")
 		if ours && len(out) < protocol.MaxFrames {
 			t := protocol.Thrown{Name: s.FuncName(), File: name, Line: p.Line, Column: p.Column}
-			out = append(out, bounded(t))
+			out = append(out, clipFrame(t))
 		}
 	}
 	return out
 }
 
-// bounded truncates the texts of a frame. It adds one to the column, since source maps count from 0.
-func bounded(t protocol.Thrown) protocol.Thrown {
+// clipFrame truncates the texts of a frame. It adds one to the column, since source maps count from 0.
+func clipFrame(t protocol.Thrown) protocol.Thrown {
 	t.Name, t.File, t.Column = protocol.Clip(cmp.Or(t.Name, "<anonymous>"), 100), protocol.Clip(t.File, 500), t.Column+1
 	return t
 }

@@ -29,7 +29,7 @@ type Interpreter struct {
 // Compile bundles a source file and loads the bundle to find its hooks.
 func (e *Interpreter) Compile(ctx context.Context, h protocol.Host, o protocol.CompileOrder) (*protocol.Bundle, error) {
 	var mu sync.Mutex
-	b, f := bundleOf(o.Entry, func(name string) (string, error) {
+	b, f := bundleFiles(o.Entry, func(name string) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		args, err := json.Marshal(name)

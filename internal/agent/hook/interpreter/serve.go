@@ -83,7 +83,7 @@ func (w *served) confine(limit int64) error {
 	_ = time.Now().Local().String()
 	time.AfterFunc(time.Hour, func() {}).Stop()
 	debug.SetMemoryLimit(limit + own)
-	if err := bound(2*limit + room); err != nil {
+	if err := limitMemory(2*limit + room); err != nil {
 		return sandbox.Errorf(sandbox.Unsupported, "this host does not bound a worker's memory: %w", err)
 	}
 	return nil
@@ -106,7 +106,7 @@ func (w *served) Call(_ context.Context, op string, args json.RawMessage) (json.
 	case err != nil:
 		return nil, err
 	case f.Reply == nil:
-		return nil, errors.New("no answer came")
+		return nil, errors.New("the host sent no answer")
 	case f.Reply.Refusal != nil:
 		return nil, f.Reply.Refusal
 	}

@@ -14,7 +14,7 @@ import (
 // FormatID writes the number of a user or group.
 func FormatID(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// Database are the users and groups of the machine: its /etc/passwd and /etc/group.
+// Database holds the users and groups of the machine: its /etc/passwd and /etc/group.
 type Database struct {
 	proc   *shell.Proc
 	users  []Account // nil: not read yet
@@ -123,10 +123,10 @@ func (a *Database) Group(id uint32) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// UserID returns the number of a user who is named or numbered.
+// UserID returns the number of the user that a name or a decimal number denotes.
 func (a *Database) UserID(s string) (uint32, bool) { return accountID(a.AllUsers(), s) }
 
-// GroupID returns the number of a group that is named or numbered.
+// GroupID returns the number of the group that a name or a decimal number denotes.
 func (a *Database) GroupID(s string) (uint32, bool) { return accountID(a.AllGroups(), s) }
 
 func accountID(list []Account, s string) (uint32, bool) {

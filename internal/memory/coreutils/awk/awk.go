@@ -1,4 +1,4 @@
-// Package awk holds the program awk, as GNU awk is.
+// Package awk holds the program awk, modeled on GNU awk.
 package awk
 
 import (

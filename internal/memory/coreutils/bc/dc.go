@@ -129,7 +129,7 @@ func (c *dc) file(name string) {
 	c.end(1)(c.desk.Run(bufio.NewReaderSize(f, program.BufferSize)))
 }
 
-// end takes how a program has ended; quit is the status of one that asks for the end of everything.
+// end handles the end of a program; quit is the exit status when the program asked dc to quit.
 func (c *dc) end(quit int) func(ended bool, err error) {
 	return func(ended bool, err error) {
 		if ended {

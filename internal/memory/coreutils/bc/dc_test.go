@@ -33,7 +33,7 @@ func Test_Dc_Does_As_The_Real_One(t *testing.T) {
 }
 
 // The real one divides this message between its two outputs.
-func Test_Dc_Says_What_It_Does_Not_Know(t *testing.T) {
+func Test_Dc_Reports_Unknown_Commands(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]string{"@": "'@' (0100)", "1 1 (p": "'(' (050)", "1p]": "']' (0135)", "\x01": "01", "\xff": "0377", "\r": "015"} {
 		got := programtest.RunVirtual(t, programtest.NewVirtualTree(t, nil), "/w", []string{"dc"}, programtest.Row{Stdin: program})

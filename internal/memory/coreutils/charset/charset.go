@@ -15,8 +15,8 @@ import (
 // charset is an encoding of characters.
 type charset struct {
 	names []string
-	// decoder returns a function that reads a character at the beginning of b and tells its length: 0 when
-	// there is not all of it, and a character below 0 for bytes that are none, which are to be passed over.
+	// decoder returns a function that reads a character at the beginning of b and returns it with its length. The length is 0 for
+	// an incomplete character; a character below 0 stands for bytes to skip.
 	decoder func() func(b []byte) (r rune, n int)
 	// encoder returns a function that appends a character, if the encoding has it.
 	encoder func() func(b []byte, r rune) ([]byte, bool)
@@ -112,7 +112,7 @@ func encodeASCII(b []byte, r rune) ([]byte, bool) {
 	return append(b, byte(r)), true
 }
 
-// byteOrderMark stands before text that may have either byte order.
+// byteOrderMark precedes text that may have either byte order.
 const byteOrderMark = 0xfeff
 
 // wideCharset is an encoding in units of 2 or 4 bytes. With a mark, the one at the beginning of the input tells the
@@ -204,7 +204,7 @@ func (u *wideUnits) append(b []byte, v uint32) []byte {
 	return b
 }
 
-// bytewise returns the encodings of a byte a character.
+// bytewise returns the encodings with one byte per character.
 func bytewise() []charset {
 	list := []struct {
 		names string
@@ -246,7 +246,7 @@ func bytewise() []charset {
 	}
 	all := make([]charset, 0, len(list))
 	for _, c := range list {
-		// What browsers read as a control character is none in Microsoft's tables.
+		// Microsoft's tables leave these bytes undefined; browsers read them as control characters.
 		holes, controls := strings.HasPrefix(c.names, "CP"), strings.HasPrefix(c.names, "ISO")
 		all = append(all, charset{
 			names: charsetNames(c.names),

@@ -52,19 +52,19 @@ var iconvOptions = []getopt.Option{
 type iconv struct {
 	p         *shell.Proc
 	from, to  charset
-	omit      bool // what cannot be converted
-	tell      bool // that something was left out
+	omit      bool // leave out what cannot be converted
+	tell      bool // report that something was left out
 	translit  bool
-	bytesOnly bool // the locale knows no other letters
+	bytesOnly bool // the locale has only ASCII letters
 	verbose   bool
 	target    string
-	hold      bool // the output, until the input, which is the same file, is read
+	hold      bool // write only after all input is read: the output is an input file
 
 	file *vfs.File
 	out  io.Writer
 	in   []byte
-	buf  []byte // of the output
-	held int    // of it, as far as the machine knows
+	buf  []byte // output that is not written yet
+	held int    // bytes of buf that are charged to the machine
 }
 
 func runIconv(p *shell.Proc) int {
@@ -101,7 +101,7 @@ func runIconv(p *shell.Proc) int {
 	return c.run(program.FilesOrStdin(o.Args()))
 }
 
-// choose finds the encodings. "" is that of the locale.
+// choose finds the encodings. "" is the encoding of the locale.
 func (c *iconv) choose(from, to string) bool {
 	from, _, _ = strings.Cut(from, "//")
 	to, suffix, _ := strings.Cut(to, "//")
@@ -133,7 +133,7 @@ func (c *iconv) choose(from, to string) bool {
 	return true
 }
 
-// run converts files until one cannot be.
+// run converts files until one fails.
 func (c *iconv) run(names []string) int {
 	status := 0
 	target, err := c.p.Stat(c.target)

@@ -44,7 +44,7 @@ func findOther(list []otherLetter, r rune) (string, bool) {
 	return list[i].text, true
 }
 
-// typography has signs of the printer, for every locale.
+// typography has typographic signs, for every locale.
 var typography = []otherLetter{
 	{'\u00a9', "(C)"},
 	{'\u00ab', "<<"},

@@ -104,7 +104,7 @@ func uniquePrefix(s string, names []string) (string, bool) {
 	return found, true
 }
 
-// legacy writes the sums of old for files.
+// legacy writes the sums of the old algorithms (bsd, sysv, crc) for files.
 func (d *digestJob) legacy(names []string) int {
 	d.out = program.NewOutput(d.p)
 	status := 0

@@ -213,7 +213,7 @@ func (d *digestJob) setLength() int {
 	return 0
 }
 
-// conflicts answers options that do not go together.
+// conflicts rejects options that contradict each other.
 func (d *digestJob) conflicts() int {
 	if d.tag && d.text && !d.isCksum {
 		return program.UsageError(d.p, d.describe, 1, "--tag does not support --text mode")

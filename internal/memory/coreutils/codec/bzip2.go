@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/crc"
 )
 
-// bzip2Reader makes the faults of package bzip2 ours.
+// bzip2Reader turns the errors of package bzip2 into an *Error.
 type bzip2Reader struct {
 	in  *bufio.Reader
 	dec io.Reader
@@ -44,7 +44,7 @@ func (z *bzip2Reader) begin() error {
 		}
 	}
 	if len(head) < 4 {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	z.dec = bzip2.NewReader(z.in)
 	return nil
@@ -56,7 +56,7 @@ func (z *bzip2Reader) fault(err error) error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case !ok:
-		return truncated(err)
+		return truncatedError(err)
 	case strings.Contains(string(text), "continuation"):
 		return fault(Garbage)
 	case strings.Contains(string(text), "checksum"):
@@ -202,7 +202,7 @@ func (z *bzip2Writer) endBlock() {
 	z.block, z.crc, z.used = z.block[:0], 0xffffffff, [256]bool{}
 }
 
-// writeUsed says which bytes occur.
+// writeUsed writes which bytes occur.
 func (z *bzip2Writer) writeUsed() {
 	var groups [16]bool
 	for c, used := range z.used {

@@ -8,14 +8,14 @@ const (
 	longestCode = 17
 )
 
-// codeTable is a prefix code: lengths first, which is all that a stream says of it.
+// codeTable is a prefix code. A stream contains only the lengths.
 type codeTable struct {
 	lengths []uint8
 	codes   []uint32
 }
 
-// writeSymbols writes symbols, of which there are count different ones, with up to six
-// codes: each group of fifty has the one that is the shortest for it.
+// writeSymbols writes symbols, of which there are count different ones, with up to six codes: each group of fifty symbols uses
+// the code that makes it shortest.
 func writeSymbols(b *bitWriter, symbols []uint16, count int) {
 	tables := firstTables(symbols, count)
 	groups := (len(symbols) + groupSize - 1) / groupSize
@@ -100,7 +100,7 @@ func cheapest(tables []codeTable, part []uint16) uint8 {
 	return uint8(at)
 }
 
-// writeCodes says which codes there are and which groups they are for.
+// writeCodes writes the code that each group uses, and the codes.
 func writeCodes(b *bitWriter, tables []codeTable, choice []uint8) {
 	b.write(uint64(len(tables)), 3)
 	b.write(uint64(len(choice)), 15)
@@ -146,7 +146,7 @@ func (t *codeTable) assign() {
 
 // codeLengths returns the lengths of the best prefix code for the frequencies in which no
 // code is longer than longest: packages of the rarest symbols are merged level by level
-// (Larmore and Hirschberg). A symbol that does not occur counts as one that hardly does.
+// (Larmore and Hirschberg). A symbol that does not occur counts as very rare.
 func codeLengths(frequency []int, longest int) []uint8 {
 	type packet struct {
 		weight  int

@@ -1,6 +1,5 @@
-// Package codec reads and writes the compressed formats that gzip, bzip2, xz and zstd
-// know, as streams. What a reader finds wrong is an *Error, whose fault the commands put
-// into the words of their program. Memory is bounded for every stream.
+// Package codec reads and writes the compressed formats that gzip, bzip2, xz and zstd know, as streams. A reader returns an
+// *Error for data that it cannot read; each command words the fault as its original does. Memory is bounded for every stream.
 package codec
 
 import (
@@ -87,8 +86,8 @@ func FaultOf(err error) Fault {
 
 func fault(f Fault) error { return &Error{Fault: f} }
 
-// truncated makes an end of input inside a stream an error.
-func truncated(err error) error {
+// truncatedError makes an end of input inside a stream an error.
+func truncatedError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault(Truncated)
 	}

@@ -35,7 +35,7 @@ type GzipReader struct {
 	err     error
 }
 
-// NewGzipReader returns a reader of all members that stand in a row in in. Zeros after the
+// NewGzipReader returns a reader of all consecutive members in in. Zeros after the
 // last one are padding.
 func NewGzipReader(in *bufio.Reader) *GzipReader { return &GzipReader{in: in} }
 
@@ -63,7 +63,7 @@ func (g *GzipReader) Read(b []byte) (int, error) {
 	return 0, g.err
 }
 
-// inflateFault makes the errors of package flate ours.
+// inflateFault turns the errors of package flate into an *Error.
 func inflateFault(err error) error {
 	if _, ok := errors.AsType[flate.CorruptInputError](err); ok {
 		return fault(Corrupt)
@@ -71,7 +71,7 @@ func inflateFault(err error) error {
 	if _, ok := errors.AsType[flate.InternalError](err); ok {
 		return fault(Corrupt)
 	}
-	return truncated(err)
+	return truncatedError(err)
 }
 
 // begin goes to the next member; io.EOF when there is none.
@@ -81,7 +81,7 @@ func (g *GzipReader) begin() error {
 	case len(head) == 0 && g.members > 0:
 		return eofOr(err)
 	case len(head) < 2 && g.members == 0:
-		return truncated(err)
+		return truncatedError(err)
 	case len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b:
 		if g.members == 0 {
 			return fault(NotFormat)
@@ -136,7 +136,7 @@ const (
 func (g *GzipReader) header() error {
 	var h [10]byte
 	if _, err := io.ReadFull(g.in, h[:]); err != nil {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	if h[2] != 8 {
 		return &Error{Unsupported, fmt.Sprintf(": unknown method %d -- not supported", h[2])}
@@ -156,11 +156,11 @@ func (g *GzipReader) header() error {
 	if flags&gzipExtra != 0 {
 		var n [2]byte
 		if _, err := io.ReadFull(g.in, n[:]); err != nil {
-			return truncated(err)
+			return truncatedError(err)
 		}
 		size := int(binary.LittleEndian.Uint16(n[:]))
 		if _, err := g.in.Discard(size); err != nil {
-			return truncated(err)
+			return truncatedError(err)
 		}
 		g.Overhead += int64(size) + 2
 	}
@@ -170,7 +170,7 @@ func (g *GzipReader) header() error {
 	if flags&gzipHeaderCRC != 0 {
 		g.Overhead += 2
 		if _, err := g.in.Discard(2); err != nil {
-			return truncated(err)
+			return truncatedError(err)
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (g *GzipReader) text() (string, error) {
 	for {
 		c, err := g.in.ReadByte()
 		if err != nil {
-			return "", truncated(err)
+			return "", truncatedError(err)
 		}
 		g.Overhead++
 		if c == 0 {
@@ -216,7 +216,7 @@ func (g *GzipReader) text() (string, error) {
 func (g *GzipReader) end() error {
 	var t [8]byte
 	if _, err := io.ReadFull(g.in, t[:]); err != nil {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	g.CRC = binary.LittleEndian.Uint32(t[:])
 	length := binary.LittleEndian.Uint32(t[4:]) == g.Size

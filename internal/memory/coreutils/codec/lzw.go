@@ -32,7 +32,7 @@ func newLZWReader(in *bufio.Reader) *lzwReader { return &lzwReader{in: in} }
 func (l *lzwReader) begin() error {
 	var h [3]byte
 	if _, err := io.ReadFull(l.in, h[:]); err != nil {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	if h[0] != 0x1f || h[1] != 0x9d {
 		return fault(NotFormat)
@@ -103,7 +103,7 @@ func (l *lzwReader) code() (int, error) {
 }
 
 func unexpectedIsEnd(err error) error {
-	if FaultOf(truncated(err)) == Truncated {
+	if FaultOf(truncatedError(err)) == Truncated {
 		return io.EOF
 	}
 	return err

@@ -170,9 +170,9 @@ func leastRotation(text []byte) int {
 	return min(i, j)
 }
 
-// rotationSort returns the last column of the sorted rotations of text, and where text itself
-// stands among them. In the smallest rotation the suffixes sort as the rotations do: what
-// follows a shorter suffix, the beginning, is never larger than anything else.
+// rotationSort returns the last column of the sorted rotations of text, and the position of text itself among them. In the
+// smallest rotation the suffixes sort as the rotations do: what follows a shorter suffix, the beginning, is never larger than
+// anything else.
 func rotationSort(text []byte) (last []byte, origin int) {
 	n := len(text)
 	shift := leastRotation(text)

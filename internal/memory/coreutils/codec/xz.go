@@ -79,7 +79,7 @@ func xzFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault(Truncated)
 	}
-	if inputFailed(err) {
+	if isInputError(err) {
 		return err
 	}
 	return fault(Corrupt)
@@ -90,7 +90,7 @@ func (x *XzReader) take(n int) ([]byte, error) {
 	b := make([]byte, n)
 	k, err := io.ReadFull(x.in, b)
 	x.Packed += int64(k)
-	return b, truncated(err)
+	return b, truncatedError(err)
 }
 
 // next goes to the next block.
@@ -102,7 +102,7 @@ func (x *XzReader) next() error {
 	}
 	size, err := x.in.Peek(1)
 	if err != nil {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	if size[0] == 0 {
 		return x.endStream()
@@ -128,7 +128,7 @@ func (x *XzReader) beginStream() error {
 		return fault(NotFormat)
 	}
 	if len(head) < 12 {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	if !bytes.HasPrefix(head, magic) || crc32.ChecksumIEEE(head[6:8]) != binary.LittleEndian.Uint32(head[8:]) {
 		return fault(Corrupt)
@@ -260,7 +260,7 @@ func (x *XzReader) endStream() error {
 			sum.Write([]byte{c})
 			size++
 		}
-		return c, truncated(err)
+		return c, truncatedError(err)
 	})
 	_, _ = in() // the zero that was looked at
 	count, err := binary.ReadUvarint(in)
@@ -386,7 +386,7 @@ func (l *lzmaReader) Read(b []byte) (int, error) {
 func (l *lzmaReader) begin() error {
 	head, err := l.in.Peek(lzma.HeaderLen)
 	if len(head) < lzma.HeaderLen {
-		return truncated(err)
+		return truncatedError(err)
 	}
 	dict := binary.LittleEndian.Uint32(head[1:])
 	size := binary.LittleEndian.Uint64(head[5:])

@@ -41,7 +41,7 @@ func (z *zstdReader) Read(b []byte) (int, error) {
 func (z *zstdReader) begin() error {
 	switch head, err := z.in.Peek(4); {
 	case len(head) == 0:
-		return truncated(err)
+		return truncatedError(err)
 	case len(head) < 4:
 		return &Error{NotFormat, "unknown header"}
 	case Sniff(head) != Zstd && (head[0]&0xf0 != 0x50 || string(head[1:]) != "\x2a\x4d\x18"):
@@ -70,15 +70,15 @@ func (z *zstdReader) fault(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault(Truncated)
 	}
-	if inputFailed(err) {
+	if isInputError(err) {
 		return err
 	}
 	return fault(Corrupt)
 }
 
-// inputFailed distinguishes a read error of the input from an error in its data: those of the
-// process and its files have a cause, the libraries' are plain texts.
-func inputFailed(err error) bool {
+// isInputError distinguishes a read error of the input from an error in its data: errors of the process and its files wrap a
+// cause, those of the library are plain texts.
+func isInputError(err error) bool {
 	return errors.Unwrap(err) != nil || errors.Is(err, io.ErrClosedPipe)
 }
 

@@ -141,7 +141,7 @@ func (t *columnTable) settle() bool {
 	return true
 }
 
-// hidden is -H, which knows "-" for all columns without a name.
+// hidden reads -H, where "-" means all columns without a name.
 func (t *columnTable) hidden() (which []int, ok bool) {
 	if t.lists['H'] != "-" {
 		return t.columns('H')
@@ -152,7 +152,7 @@ func (t *columnTable) hidden() (which []int, ok bool) {
 	return which, true
 }
 
-// columns returns those that an option lists. Numbers of none are passed over.
+// columns returns those that an option lists. Numbers without a column are skipped.
 func (t *columnTable) columns(option int) (which []int, ok bool) {
 	list := t.lists[option]
 	if list == "" {

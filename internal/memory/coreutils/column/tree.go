@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 )
 
-// columnTree says which line of a table stands below which.
+// columnTree holds the parent and the children of each line of a table.
 type columnTree struct {
 	parent   []int // -1 for none
 	children [][]int
@@ -70,7 +70,7 @@ func (t *columnTable) settleTree() bool {
 	return true
 }
 
-// canStandBelow reports that child is not above the line at, nor the line itself.
+// canStandBelow reports whether child is neither the line at nor one of its ancestors.
 func (t *columnTable) canStandBelow(tree *columnTree, at, child int) bool {
 	for ; at >= 0; at = tree.parent[at] {
 		if at == child || t.p.Spend(1) != nil {
@@ -118,7 +118,7 @@ func (t *columnTable) draw(column int) {
 // maxTreeDepth bounds how deep a tree of lines is.
 const maxTreeDepth = 10000
 
-// walkTree finds the order in which lines are written: each before those that stand below it. It returns false
+// walkTree finds the order in which lines are written: parents before their children. It returns false
 // after a message.
 func (t *columnTable) walkTree(tree *columnTree) bool {
 	type place struct{ line, depth int }

@@ -139,7 +139,7 @@ func (j *bzip2Job) work(names []string) {
 	}
 }
 
-// refuse passes over a file.
+// refuse skips a file with a message.
 func (j *bzip2Job) refuse(noisy bool, format string, args ...any) bool {
 	text := ""
 	if noisy {
@@ -220,7 +220,7 @@ func (j *bzip2Job) targetOf(name string, info *vfs.Info) (target string, ok bool
 			j.refuse(true, "Output file %s already exists.", target)
 			return "", false
 		}
-		_ = j.p.Unlink(target) // What stays in the way is reported when it is made.
+		_ = j.p.Unlink(target) // If the old file stays, creating the new one reports it.
 	}
 	if links := info.Nlink - 1; links > 0 && !j.force {
 		j.refuse(true, "Input file %s has %d other link%s.", name, links, program.Plural(links, "", "s"))
@@ -235,7 +235,7 @@ func (j *bzip2Job) begin(name string) {
 	}
 }
 
-// said reports the result of a test.
+// said prints the result of a test.
 func (j *bzip2Job) said(name string, _ packCount, err error) {
 	text := ""
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// gzipFile is a file on its way.
+// gzipFile is a file that gzip works on.
 type gzipFile struct {
 	*gzipJob
 	name   string // as in messages
@@ -30,7 +30,7 @@ type gzipFile struct {
 	crc                     uint32
 }
 
-// gzipSuffixes are the suffixes that tell a compressed file.
+// gzipSuffixes are the suffixes of compressed files.
 var gzipSuffixes = []string{".gz", ".z", ".taz", ".tgz", "-gz", "-z", "_z"}
 
 // suffixOf returns where the suffix of a compressed file begins, 0 when there is none.
@@ -238,7 +238,7 @@ func (f *gzipFile) peekName() {
 		return
 	}
 	g := codec.NewGzipReader(bufio.NewReader(in))
-	_, _ = g.Read(make([]byte, 1)) // What is wrong shows when it is read again.
+	_, _ = g.Read(make([]byte, 1)) // An error shows again when the file is decompressed.
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return
 	}
@@ -277,7 +277,7 @@ func (f *gzipFile) removeTarget() bool {
 	return true
 }
 
-// work compresses or decompresses to out and says how it went.
+// work compresses or decompresses to out and reports the result.
 func (f *gzipFile) work(out io.Writer) bool {
 	if f.verbose && !f.list && f.name != "stdin" {
 		_, _ = io.WriteString(f.p.Stderr, f.name+":\t")
@@ -391,7 +391,7 @@ func (f *gzipFile) stop(err error) {
 	case packing.IsWriteError(err) && f.target != "stdout":
 		_, _ = io.WriteString(f.p.Stderr, "\n"+f.p.Name()+": "+f.target+": "+shell.Strerror(err)+"\n")
 		f.status = 1
-	case packing.IsWriteError(err): // The output tells when it is closed.
+	case packing.IsWriteError(err): // Closing the output reports the error.
 	default:
 		_, _ = io.WriteString(f.p.Stderr, "\n"+f.p.Name()+": "+f.name+": "+shell.Strerror(err)+"\n")
 		f.status = 1

@@ -265,7 +265,7 @@ func (j *xzJob) file(in *vfs.File, info *vfs.Info, name string) {
 		return
 	}
 	if j.force {
-		_ = j.p.Unlink(target) // What stays in the way is reported when it is made.
+		_ = j.p.Unlink(target) // If the old file stays, creating the new one reports it.
 	}
 	n, err := j.replace(in, info, name, target)
 	j.report(name, target, n, err)

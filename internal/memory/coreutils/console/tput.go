@@ -86,7 +86,7 @@ func tputLines(p *shell.Proc, colors int) int {
 	return out.Close(status)
 }
 
-// terminalColors returns how many colors a terminal has; 0 is one that does nothing but print.
+// terminalColors returns how many colors a terminal has; 0 for a terminal that can only print.
 func terminalColors(term string) (colors int, known bool) {
 	switch {
 	case term == "dumb":

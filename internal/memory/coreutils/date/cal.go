@@ -37,7 +37,7 @@ var calOptions = []getopt.Option{
 	{Short: 'y'},
 }
 
-// calendar is which months are printed, and how.
+// calendar says which months are printed, and how.
 type calendar struct {
 	proc          *shell.Proc
 	year, month   int // month 0: none was given
@@ -178,7 +178,7 @@ func (c *calendar) print(out *program.Output) error {
 		cell, perRow = 4, 2
 	}
 	width := 7*cell - 1
-	// Rows that begin with the months of a year's rows have the year above them.
+	// Rows that begin where the rows of a whole year begin have the year once above them.
 	withYear := first == last || first%perRow != 0
 	for row := first; row <= last; row += perRow {
 		if row > first {

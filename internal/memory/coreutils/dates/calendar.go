@@ -120,7 +120,7 @@ func (p *dateParser) result() (time.Time, bool) {
 	loc := p.now.Location()
 	t, ok := exactTime(p.year, int(p.month), p.day, hour, p.minute, p.second, loc)
 	if !ok && p.zones > 0 {
-		// What does not exist here may exist there.
+		// The time may exist in the zone of the date though the local zone skips it.
 		loc = time.FixedZone("", p.east)
 		t, ok = exactTime(p.year, int(p.month), p.day, hour, p.minute, p.second, loc)
 	}

@@ -59,7 +59,7 @@ func lexDate(s string) (tokens []dateToken, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			if s = rest; t.kind != dateEnd { // A sign before anything else is nothing.
+			if s = rest; t.kind != dateEnd { // A sign before anything else is ignored.
 				tokens = append(tokens, t)
 			}
 		case isLetter(c):

@@ -9,9 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/zone"
 )
 
-// Parse reads a date as date -d takes it: "2024-01-05 10:00 UTC", "next friday",
-// "3 days ago", "@1700000000", and what is made of such parts. What is not said is
-// taken from now, in its location. A TZ="..." at the start names another one.
+// Parse reads a date as date -d takes it: "2024-01-05 10:00 UTC", "next friday", "3 days ago", "@1700000000", and what is made of
+// such parts. Missing parts are taken from now, in its location. A TZ="..." at the start names another one.
 func Parse(s string, now time.Time) (time.Time, bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	if rest, ok := strings.CutPrefix(s, `TZ="`); ok {
@@ -96,8 +95,7 @@ func (p *dateParser) isChar(i int, c byte) bool {
 
 func (p *dateParser) take(n int) { p.tokens = p.tokens[n:] }
 
-// fail makes the date invalid for good. It returns true: what
-// was read is not to be read in another way.
+// fail makes the date invalid for good. It returns true, so that the caller does not try to read the words in another way.
 func (p *dateParser) fail() bool {
 	p.tokens = []dateToken{{kind: dateUnknown}}
 	return true

@@ -205,7 +205,7 @@ func diffSwitches(args, operands []string) string {
 	var b strings.Builder
 	k := 0
 	for i, a := range args {
-		// An operand stands in args in its order; what is left are options and their values.
+		// The operands have the same order in args; the other words are options and their values.
 		if k < len(operands) && a == operands[k] && len(args)-i >= len(operands)-k && (a == "-" || !strings.HasPrefix(a, "-")) && !isOptionValue(args, i) {
 			k++
 			continue
@@ -289,7 +289,7 @@ func (d *diffJob) letter(o *program.Options) {
 	case 'W':
 		d.number(o, "width", 1, &d.width)
 	case 'p':
-		d.functions = append(d.functions, cFunction)
+		d.functions = append(d.functions, isCFunction)
 	case 'F':
 		d.addPattern(o, &d.functions)
 	case 't':

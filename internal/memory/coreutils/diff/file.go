@@ -90,7 +90,7 @@ func (d *diffJob) intoDirectory(a, b *diffFile) {
 	}
 }
 
-// missing answers files that cannot be looked at.
+// missing handles files that stat fails for.
 func (d *diffJob) missing(a, b *diffFile, within bool) (status int, done bool) {
 	gone := func(f *diffFile) bool { return f.err != nil && shell.Strerror(f.err) == "No such file or directory" }
 	if gone(a) && b.err == nil && d.newFirst {

@@ -58,7 +58,7 @@ func (d *diffJob) ifdef(name string) {
 		groupNew:       "#ifdef @\n%>#endif /* @ */\n",
 		groupChanged:   "#ifndef @\n%<#else /* @ */\n%>#endif /* @ */\n",
 	} {
-		// A % of the name is to be seen as it is.
+		// A % in the name is literal.
 		s := strings.ReplaceAll(format, "@", strings.ReplaceAll(name, "%", "%%"))
 		d.groupFormat[group] = &s
 	}

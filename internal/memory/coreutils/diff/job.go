@@ -85,8 +85,8 @@ func newDiffJob(p *shell.Proc) *diffJob {
 // linePattern reports whether a line is one of those that an option names.
 type linePattern func(line string) bool
 
-// cFunction is -p: a line that begins like the head of a function.
-func cFunction(line string) bool {
+// isCFunction is -p: a line that begins like the head of a function.
+func isCFunction(line string) bool {
 	return line != "" && (line[0] == '_' || line[0] == '$' || ascii.DigitValue(line[0]) != 99 && !ascii.IsDigit(line[0]))
 }
 

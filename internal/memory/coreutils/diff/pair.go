@@ -39,7 +39,7 @@ func (d *diffJob) files(a, b *diffFile, within bool) int {
 		return 2
 	}
 	strict := d.brief && !d.ignoreBlank && !d.foldCase && !d.stripCR && d.space == spaceCounts && len(d.ignoreLines) == 0
-	binary := !d.text && (looksBinary(a.text) || looksBinary(b.text))
+	binary := !d.text && (isBinary(a.text) || isBinary(b.text))
 	if binary || strict {
 		differ := a.text != b.text
 		if differ && !d.brief {
@@ -96,13 +96,12 @@ func (p *diffPair) report(differ bool) int {
 
 func (p *diffPair) label(i int) string { return p.shown(i, p.f[i]) }
 
-// looksBinary looks for a NUL where GNU diff does: in the first block.
-func looksBinary(text string) bool {
+// isBinary looks for a NUL where GNU diff does: in the first block.
+func isBinary(text string) bool {
 	return strings.IndexByte(text[:min(len(text), 4096)], 0) >= 0
 }
 
-// find computes the changes. The beginning and the end that are the same take no part,
-// but for the horizon.
+// find computes the changes. It leaves out the common lines at both ends, except for those of the horizon.
 func (p *diffPair) find() error {
 	a, b := p.f[0], p.f[1]
 	prefix := 0
@@ -142,7 +141,7 @@ func (p *diffPair) classes(prefix, suffix int) (a, b []int) {
 		for i, line := range lines {
 			key := p.key(line)
 			if f.incomplete && prefix+i == len(f.lines)-1 && p.exact() && p.space < spaceTrailing {
-				// No line that ends with a newline has one in it.
+				// No other key contains a newline.
 				key += "\n"
 			}
 			n, ok := known[key]
@@ -201,7 +200,7 @@ func (p *diffPair) key(line string) string {
 	return string(b)
 }
 
-// markIgnored marks the changes whose lines are all such that do not count.
+// markIgnored marks the changes that consist of ignored lines.
 func (p *diffPair) markIgnored() {
 	if !p.ignoreBlank && len(p.ignoreLines) == 0 {
 		return
@@ -259,7 +258,7 @@ func (p *diffPair) begin() {
 	}
 }
 
-// quoted is the name for a header, with quotes when it has blanks or worse in it.
+// quoted returns the name for a header, in quotes when it has blanks or control characters.
 func (p *diffPair) quoted(i int) string { return quoting.CName(p.label(i)) }
 
 func (p *diffPair) write() {

@@ -121,7 +121,7 @@ var patchTable = []getopt.Option{
 type patchJob struct {
 	p    *shell.Proc
 	out  *program.Output // what -o - writes
-	talk *program.Output // what is said
+	talk *program.Output // messages
 	in   *patchReader
 
 	strip, fuzz               int
@@ -143,8 +143,8 @@ type patchJob struct {
 	dir, file, input          string
 	somethingFailed           bool
 	outLines                  []string // what -o has so far
-	reversed                  bool     // reverse as it is for the patch at hand
-	skip, anyway              bool     // for the patch at hand
+	reversed                  bool     // whether the current patch is applied in reverse
+	skip, anyway              bool     // for the current patch
 }
 
 // patchFatal ends patch with status 2.
@@ -311,14 +311,14 @@ func (j *patchJob) longOption(o *program.Options) {
 	}
 }
 
-// say writes talk, which -s turns off.
+// say writes messages that -s turns off.
 func (j *patchJob) say(format string, args ...any) {
 	if !j.quiet {
 		fmt.Fprintf(j.talk, format, args...)
 	}
 }
 
-// path returns a name as the machine has to be asked for it: below -d.
+// path returns the name of a file in the tree: it joins a relative name to the directory of -d.
 func (j *patchJob) path(name string) string {
 	if j.dir == "" || strings.HasPrefix(name, "/") {
 		return name

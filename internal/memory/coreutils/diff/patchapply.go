@@ -269,15 +269,15 @@ func (f *patchedFile) matches(old []string, where, fuzzBefore, fuzzBehind int) b
 		if k < 0 || k >= len(f.lines) {
 			return false
 		}
-		if f.lines[k] != old[i] && (!f.j.loose || !similarLines(f.lines[k], old[i])) {
+		if f.lines[k] != old[i] && (!f.j.loose || !isSimilarLine(f.lines[k], old[i])) {
 			return false
 		}
 	}
 	return true
 }
 
-// similarLines compares lines whose runs of white space are alike.
-func similarLines(a, b string) bool {
+// isSimilarLine compares lines whose runs of white space are alike.
+func isSimilarLine(a, b string) bool {
 	trim := func(s string) string { return strings.TrimRight(s, " \t\n") }
 	blank := func(c byte) bool { return c == ' ' || c == '\t' }
 	a, b = trim(a), trim(b)

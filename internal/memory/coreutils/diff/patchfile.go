@@ -18,7 +18,7 @@ func (j *patchJob) ask(question string) {
 	_, _ = j.talk.WriteString(question + "\n")
 }
 
-// mayReverse says that a patch looks reversed and tells whether it is to be turned around.
+// mayReverse prints that a patch looks reversed and returns whether to reverse it.
 func (j *patchJob) mayReverse(format string, args ...any) bool {
 	if j.forward || !j.force || !j.quiet {
 		q := j.quiet
@@ -130,7 +130,7 @@ func (j *patchJob) side(s int) int {
 	return s
 }
 
-// lost says that no file is known for a patch.
+// lost reports that there is no file for a patch.
 func (j *patchJob) lost(fp *filePatch) {
 	j.somethingFailed = true
 	n := len(fp.hunks)
@@ -300,7 +300,7 @@ func joinLines(lines []string) string {
 	return b.String()
 }
 
-// hasHeadOnly tells a patch that only changes modes or names.
+// hasHeadOnly reports whether a patch only changes modes or names.
 func (fp *filePatch) hasHeadOnly() bool {
 	return len(fp.hunks) == 0 && fp.empty[0] != 2 && fp.empty[1] != 2
 }

@@ -316,7 +316,7 @@ func (r *patchReader) contextLines(fp *filePatch, marks string, count int, end f
 	var ops []patchOp
 	for len(ops) < count && r.at < len(r.lines) {
 		s := fp.text(r.peek(0))
-		if end(s) && (!strings.HasPrefix(s, "--- ") || marks[0] != '-' || contextHalf(s)) {
+		if end(s) && (!strings.HasPrefix(s, "--- ") || marks[0] != '-' || isContextHalf(s)) {
 			break
 		}
 		r.at++
@@ -342,8 +342,8 @@ func (r *patchReader) contextLines(fp *filePatch, marks string, count int, end f
 	return ops, nil
 }
 
-// contextHalf tells the line over the second half from a deleted line that begins with "-- ".
-func contextHalf(s string) bool {
+// isContextHalf reports whether a line introduces the second half; a deleted line may begin with "-- " too.
+func isContextHalf(s string) bool {
 	_, _, _, rest, ok := patchRange(strings.TrimPrefix(s, "--- "))
 	return ok && (strings.HasPrefix(rest, " ---") || strings.TrimSpace(rest) == "")
 }

@@ -41,9 +41,8 @@ func (j *patchJob) stat(name string) (vfs.Info, error) {
 	return j.p.Lstat(j.path(name))
 }
 
-// dangerous tells names that lead out of the directory: a patch from elsewhere must not
-// choose any file of the machine.
-func dangerous(name string) bool {
+// isDangerousName reports whether a name leaves the directory: a patch must not reach other files of the machine.
+func isDangerousName(name string) bool {
 	if strings.HasPrefix(name, "/") {
 		return true
 	}
@@ -63,7 +62,7 @@ func (j *patchJob) choose(fp *filePatch) (string, bool) {
 	}
 	if fp.rename || fp.copy {
 		from, to := names[j.side(sideOld)], names[j.side(sideNew)]
-		if from == "" || to == "" || dangerous(from) || dangerous(to) || !j.exists(from) && !j.exists(to) {
+		if from == "" || to == "" || isDangerousName(from) || isDangerousName(to) || !j.exists(from) && !j.exists(to) {
 			what := "rename"
 			if fp.copy {
 				what = "copy"
@@ -83,7 +82,7 @@ func (j *patchJob) choose(fp *filePatch) (string, bool) {
 			continue
 		}
 		if j.exists(n) {
-			if j.posix && !dangerous(n) {
+			if j.posix && !isDangerousName(n) {
 				return n, true
 			}
 			there = append(there, n)
@@ -120,7 +119,7 @@ func (j *patchJob) exists(name string) bool {
 }
 
 func (j *patchJob) safe(name string) (string, bool) {
-	if dangerous(name) {
+	if isDangerousName(name) {
 		j.say("Ignoring potentially dangerous file name %s\n", shell.QuoteIfNeeded(name))
 		return "", false
 	}

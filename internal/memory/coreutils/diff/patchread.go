@@ -35,7 +35,7 @@ type filePatch struct {
 	stamp [3]time.Time
 	known [3]bool   // there is a time
 	heads int       // lines of the header that name a file
-	rest  [3]string // what stands behind the names
+	rest  [3]string // the text behind the names
 	empty [2]int    // 1: the side is empty, 2: it does not exist
 
 	git           bool
@@ -55,7 +55,7 @@ type filePatch struct {
 type patchHunk struct {
 	first, newFirst int // where it belongs, from 1
 	ops             []patchOp
-	note            string // what stands behind the second @@
+	note            string // the text behind the second @@
 }
 
 // patchOp is a line: ' ' of both, '-' of the old or '+' of the new file. The text has its newline.
@@ -111,7 +111,7 @@ func (r *patchReader) next(j *patchJob) (*filePatch, error) {
 	for {
 		h, ok, err := r.hunk(fp)
 		if err != nil {
-			// What stands before it is applied first.
+			// The changes before it are applied first.
 			fp.err = err
 			return fp, nil //nolint:nilerr // fp holds the error.
 		}
@@ -213,7 +213,7 @@ func (r *patchReader) head(j *patchJob, fp *filePatch) bool {
 	return false
 }
 
-// isNamed reports whether there is a name, if only one of nothing.
+// isNamed reports whether there is a name; /dev/null counts.
 func (fp *filePatch) isNamed() bool {
 	return fp.names != [3]string{} || fp.known != [3]bool{} || fp.heads > 0
 }
@@ -347,7 +347,7 @@ func (fp *filePatch) sideEmpty(side int, numbers string) {
 	}
 }
 
-// contextEmpty does the same for a context diff, whose second numbers stand further on.
+// contextEmpty does the same for a context diff, whose second numbers are further on.
 func (r *patchReader) contextEmpty(fp *filePatch) {
 	fp.sideEmpty(sideOld, strings.TrimPrefix(r.peek(1), "*** "))
 	for i := 2; ; i++ {

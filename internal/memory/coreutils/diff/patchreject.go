@@ -82,7 +82,7 @@ func (h *patchHunk) markBoth() {
 }
 
 func (f *patchedFile) rejectLine(mark, text string) {
-	// A missing newline is not told, as in the original.
+	// A missing newline is not marked, as in GNU patch.
 	f.rejects.WriteString(mark + text)
 }
 

@@ -156,7 +156,7 @@ func (b *baseJob) run(file string) int {
 	return out.Close(0)
 }
 
-// readErrors keeps the error of a reader that is not its end.
+// readErrors keeps the error of a reader unless it is io.EOF.
 type readErrors struct {
 	r   io.Reader
 	err error

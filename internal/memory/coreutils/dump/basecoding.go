@@ -16,7 +16,7 @@ type baseCoding struct {
 	whole    bool // input has to be whole groups
 
 	encode func(dst, src []byte) []byte
-	// one decodes a whole group; with false it returns the valid part.
+	// one decodes a whole group. With false it returns the bytes before the first invalid character.
 	one func(group []byte) ([]byte, bool)
 }
 

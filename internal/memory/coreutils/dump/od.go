@@ -85,7 +85,7 @@ var odOptions = []getopt.Option{
 	{Short: 'X'},
 }
 
-// odOld are the types that the letters of old stand for.
+// odOld are the types of the traditional option letters.
 var odOld = map[int]string{
 	'a': "a", 'b': "o1", 'c': "c", 'd': "u2", 'f': "fF", 'e': "fD", 'F': "fD", 'h': "x2", 'x': "x2", 'H': "x4",
 	'X': "x4", 'i': "dI", 'I': "dL", 'L': "dL", 'l': "dL", 'o': "o2", 'B': "o2", 'O': "o4", 's': "d2", 'D': "u4",
@@ -259,7 +259,7 @@ func (d *odDump) addFormats(o *program.Options, types string) {
 	}
 }
 
-// operands takes an offset and a label of old from the operands.
+// operands takes a traditional offset and label from the operands.
 func (d *odDump) operands(names *[]string) bool {
 	args := *names
 	if d.modern && !d.traditional {
@@ -305,7 +305,7 @@ func (d *odDump) operands(names *[]string) bool {
 	return true
 }
 
-// odOffset reads an offset of old: octal, hexadecimal with 0x, in blocks with b.
+// odOffset reads a traditional offset: octal, hexadecimal with 0x, in blocks with b.
 func odOffset(s string) (int64, bool) {
 	s = strings.TrimPrefix(s, "+")
 	if s == "" || !ascii.IsDigit(s[0]) {
@@ -473,8 +473,8 @@ func (d *odDump) number(n int64) string {
 	return s
 }
 
-// dumpStrings writes the strings of at least d.strings graphic characters that a NUL ends. The error is that the
-// machine has no memory for one.
+// dumpStrings writes the strings of at least d.strings graphic characters that a NUL ends. It returns an error when the machine
+// has no memory for a string.
 func (d *odDump) dumpStrings(in *bufio.Reader) error {
 	var run []byte
 	offset := d.skip

@@ -20,7 +20,7 @@ type xxdReader struct {
 	in   *bufio.Reader
 	file *vfs.File // where to seek in; nil for a stream
 
-	have int64 // where the output stands
+	have int64 // position in the output
 	want int64 // offset of the next byte
 }
 

@@ -48,7 +48,7 @@ func canonical(p *shell.Proc, path string, need existence, links bool) (string, 
 	return c.path, nil
 }
 
-// walk goes along the elements of path from where it stands.
+// walk goes along the elements of path from where it is.
 func (c *canonicalizer) walk(path string) error {
 	for path = strings.TrimLeft(path, "/"); path != ""; path = strings.TrimLeft(path, "/") {
 		element := path

@@ -81,7 +81,7 @@ func newCopier(p *shell.Proc, out *program.Output) *copier {
 	}
 }
 
-// copyTask is one file on its way.
+// copyTask is the copy of one file.
 type copyTask struct {
 	src, dst string
 	info     vfs.Info // of src

@@ -42,7 +42,7 @@ func (c *copier) rename(t *copyTask) (done, ok bool) {
 	return true, false
 }
 
-// leaveDevice makes room for a copy, where a name cannot be moved.
+// leaveDevice removes the target, so that the source can be copied across file systems.
 func (c *copier) leaveDevice(t *copyTask) (done, ok bool) {
 	if !t.fresh {
 		var err error
@@ -353,7 +353,7 @@ func nextChunk(f *vfs.File, regular bool) func() ([]byte, error) {
 func writeSparse(dst *vfs.File, b []byte, skipped int64) (int64, error) {
 	for len(b) > 0 {
 		n := min(len(b), hole)
-		if zeros(b[:n]) {
+		if isAllZero(b[:n]) {
 			skipped += int64(n)
 			b = b[n:]
 			continue
@@ -372,7 +372,7 @@ func writeSparse(dst *vfs.File, b []byte, skipped int64) (int64, error) {
 	return skipped, nil
 }
 
-func zeros(b []byte) bool {
+func isAllZero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
 			return false
@@ -393,7 +393,7 @@ func (c *copier) finishAttributes(t *copyTask) bool {
 	bits := filemode.Bits(t.info.Mode)
 	if c.keepOwner || c.move {
 		if err := c.proc.Chown(t.dst, t.info.UID, t.info.GID, !link); err != nil {
-			// Only root gives files away; others keep them without special rights.
+			// Only root can change owners. A copy that keeps another owner loses its set-ID bits.
 			bits &^= filemode.SetuidBit | filemode.SetgidBit
 		}
 	}

@@ -182,8 +182,7 @@ func (c *copier) sameFile(t *copyTask) (finished, allowed bool) {
 
 func isLink(i vfs.Info) bool { return i.Mode&fs.ModeSymlink != 0 }
 
-// samePair are two names of which at least one does not lead through a link, as they
-// are themselves.
+// samePair is a source and a target that may be one file; src and dst describe the names themselves and do not follow links.
 type samePair struct {
 	*copyTask
 	src, dst vfs.Info

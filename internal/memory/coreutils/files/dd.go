@@ -261,7 +261,7 @@ func (d *ddJob) inputFlag(word string) bool {
 	case "skip_bytes":
 		d.bytes[1] = true
 	default:
-		return ddQuietFlag(word)
+		return isQuietFlag(word)
 	}
 	return true
 }
@@ -273,13 +273,13 @@ func (d *ddJob) outputFlag(word string) bool {
 	case "seek_bytes":
 		d.bytes[2] = true
 	default:
-		return ddQuietFlag(word)
+		return isQuietFlag(word)
 	}
 	return true
 }
 
-// ddQuietFlag knows the flags that change nothing in a tree in memory.
-func ddQuietFlag(word string) bool {
+// isQuietFlag knows the flags that change nothing in a tree in memory.
+func isQuietFlag(word string) bool {
 	switch word {
 	case "append", "binary", "text", "direct", "dsync", "sync", "noatime", "nocache", "noctty", "nofollow", "nolinks", "nonblock":
 		return true

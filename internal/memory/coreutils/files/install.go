@@ -317,10 +317,10 @@ func (j *installJob) equal(src, dst string) bool {
 		return false
 	}
 	defer b.Close()
-	return equalFiles(j.proc, a, b)
+	return hasEqualContent(j.proc, a, b)
 }
 
-func equalFiles(p *shell.Proc, a, b *vfs.File) bool {
+func hasEqualContent(p *shell.Proc, a, b *vfs.File) bool {
 	x, y := make([]byte, program.BufferSize), make([]byte, program.BufferSize)
 	for {
 		n, err := io.ReadFull(a, x)

@@ -278,7 +278,7 @@ func (l *linker) clear(target, name string, source vfs.Info) (backup string, don
 // isSameEntry reports whether the link would replace its own target.
 func (l *linker) isSameEntry(target, name string, old, source vfs.Info) bool {
 	if l.symbolic {
-		// A symbolic link is dangerous only in the place of what it says.
+		// A symbolic link does harm only when it replaces the file that it points to.
 		info, err := l.proc.Stat(target)
 		if err != nil || l.backups.kind == backupNone && old.Mode&fs.ModeSymlink != 0 {
 			return false
@@ -345,7 +345,7 @@ func (l *linker) say(target, name, backup string) {
 	_, _ = l.out.WriteString(s + "\n") // The error stays in out.
 }
 
-// relativeTo returns target as seen from where the link stands.
+// relativeTo returns target as seen from where the link is.
 func (l *linker) relativeTo(target, name string) string {
 	dir, err := canonical(l.proc, pathname.Dir(name), noneExist, true)
 	if err != nil {

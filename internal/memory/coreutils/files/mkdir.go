@@ -47,7 +47,7 @@ type dirMaker struct {
 	out     *program.Output
 	mode    filemode.Change // nil: the umask decides
 	verbose bool
-	words   string // what is said of a directory; "" is mkdir's
+	words   string // the message about a directory; "" is that of mkdir
 }
 
 func runMkdir(p *shell.Proc) int {

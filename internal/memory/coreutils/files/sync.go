@@ -57,7 +57,7 @@ func runSync(p *shell.Proc) int {
 		if e := f.Close(); err == nil {
 			err = e
 		}
-		// Pipes and devices cannot be written to storage, which is as well.
+		// Pipes and devices cannot be written to storage; that is not an error.
 		if no := shell.Errno(err); err != nil && no != syscall.EINVAL && no != syscall.EROFS {
 			p.Errorf(err, "error syncing %s", shell.Quote(name))
 			status = 1

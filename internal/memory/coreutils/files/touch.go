@@ -198,7 +198,7 @@ func (t *toucher) touch(path string) bool {
 // set sets the times of a file; those that are not asked for stay.
 func (t *toucher) set(path string) error {
 	if !t.given && t.access && t.write {
-		// Whoever may write may set the times to now, but only to that.
+		// A user with write permission can set the times, but only to the current time.
 		return t.proc.FS().Touch(t.proc.Cred(), t.proc.Abs(path), !t.link)
 	}
 	stat := t.proc.Stat

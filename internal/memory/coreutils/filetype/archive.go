@@ -115,7 +115,7 @@ var zipMethods = []string{
 	"imploding", "", "deflate", "deflate64", "", "", "bzip2", "", "lzma",
 }
 
-// zipKind tells archives from the documents that are archives.
+// zipKind distinguishes zip archives from documents that are stored as such.
 func zipKind(b *fileBytes) (text, mime string) {
 	h := b.at(0, 30)
 	if h == nil {

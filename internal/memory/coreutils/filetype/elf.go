@@ -139,7 +139,7 @@ func (e *elfFile) word(b []byte) int64 {
 	return int64(e.o.Uint32(b))
 }
 
-// table calls fn for each entry of the table whose offset, size of an entry and number of them stand in
+// table calls fn for each entry of the table whose offset, size of an entry and number of them are in
 // the header; the places are those of 64 and of 32 bits.
 func (e *elfFile) table(offset, size [2]int, least [2]int, fn func(entry []byte)) bool {
 	i := 1
@@ -262,7 +262,7 @@ func classKind(b *fileBytes) string {
 		return ""
 	}
 	minor, major := binary.BigEndian.Uint16(v), binary.BigEndian.Uint16(v[2:])
-	if major < 45 { // The same sign begins programs for several machines, of which there are few.
+	if major < 45 { // Universal binaries of macOS begin with the same bytes; the number of their parts follows, which is small.
 		return ""
 	}
 	s := fmt.Sprintf("compiled Java class data, version %d.%d", major, minor)

@@ -6,7 +6,7 @@ import (
 )
 
 // jsonKind returns 1 for a JSON text that is an object or a list, 2 for several, and 0 for what
-// is none. Of what is not the whole file the end may be missing.
+// is none. When the text is not the whole file, its end may be missing.
 func jsonKind(b []byte, whole bool) int {
 	j := jsonScan{b: b}
 	j.space()

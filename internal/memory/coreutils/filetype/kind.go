@@ -71,7 +71,7 @@ func (f *fileNames) look(name string) fileKind {
 	return f.content(name, prefix, info.Size)
 }
 
-// specialBits names the bits of a mode that stand out, each with a blank behind it.
+// specialBits names the set-ID and sticky bits of a mode, each with a blank behind it.
 func specialBits(mode fs.FileMode) string {
 	var b strings.Builder
 	if mode&fs.ModeSetuid != 0 {
@@ -142,7 +142,7 @@ type fileBytes struct {
 	seekable bool
 }
 
-// isWhole reports that head is all there is.
+// isWhole reports whether head is the whole file.
 func (b *fileBytes) isWhole() bool { return int64(len(b.head)) >= b.size }
 
 // at returns n bytes at an offset; nil when they are not there.

@@ -110,7 +110,7 @@ func jpegKind(b *fileBytes) string {
 	return s.String()
 }
 
-// riffKind tells sound, pictures and films in RIFF apart.
+// riffKind detects sound, pictures and films in RIFF.
 func riffKind(b *fileBytes) (text, mime string) {
 	h := b.at(8, 4)
 	if h == nil {
@@ -136,7 +136,7 @@ func riffKind(b *fileBytes) (text, mime string) {
 	return riff, mimeData
 }
 
-// isoMedia tells films and pictures in ISO's container apart.
+// isoMedia detects films and pictures in ISO's container.
 func isoMedia(head []byte) (text, mime string) {
 	brand := string(head[8:min(len(head), 12)])
 	switch brand {

@@ -106,7 +106,7 @@ func scriptKind(text string) (what, mime string, ok bool) {
 	return "a " + strings.TrimPrefix(line, "/usr/bin/env ") + " script text executable", mimeText, true
 }
 
-// isPerl knows Perl's scripts.
+// isPerl reports whether the interpreter is Perl.
 func isPerl(text string) bool {
 	line, _, _ := shebang(text)
 	return slices.ContainsFunc(perls, func(p string) bool { return strings.HasPrefix(line, p) })

@@ -137,7 +137,7 @@ func (t textEncoding) decoded(b []byte) string {
 }
 
 // describe returns the description of a text: what, if known, then the encoding and unusual properties
-// about its lines. whole tells that all of it is here.
+// about its lines. whole reports whether the text is complete.
 func (t textEncoding) describe(text, what string, whole bool) string {
 	executable := false
 	switch {
@@ -231,7 +231,7 @@ func readLines(text string, runes, whole bool) textLines {
 	return l
 }
 
-// ends says which line ends there are, unless they are the usual ones.
+// ends describes the line ends, unless they are the usual ones.
 func (l textLines) ends() string {
 	var kinds []string
 	for _, k := range []struct {

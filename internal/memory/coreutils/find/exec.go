@@ -129,7 +129,7 @@ func (f *finder) launch(args []string, dir string, quiet bool) int {
 		f.err = err
 		return 1
 	}
-	// Earlier results stand before the command's output.
+	// Write earlier results before the command's output.
 	if err := f.out.Flush(); err != nil {
 		return 1
 	}

@@ -179,7 +179,7 @@ func isExpressionStart(a string) bool {
 	return len(a) > 1 && a[0] == '-' || a == "!" || a == "("
 }
 
-// startingPoints returns where to begin, which may stand in a file.
+// startingPoints returns the starting points, which -files0-from reads from a file.
 func (f *finder) startingPoints(paths []string, parser *findParser) ([]string, bool) {
 	if parser.files0 == nil {
 		if len(paths) == 0 {

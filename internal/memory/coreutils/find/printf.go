@@ -66,7 +66,7 @@ func (p *findParser) formatter(to *findFile, format string) predicate {
 	}
 }
 
-// escape reads the escape at the start of s; end tells that nothing is written behind it.
+// escape reads the escape at the start of s; end reports whether the output ends here (\c).
 func (p *findParser) escape(s string) (text string, n int, end bool) {
 	if len(s) == 1 {
 		p.proc.Warn("warning: escape `\\' followed by nothing at all")

@@ -55,7 +55,7 @@ func (f *finder) look(path string, depth int) (vfs.Info, error) {
 		if no := shell.Errno(err); err == nil || no != syscall.ENOENT && no != syscall.ENOTDIR {
 			return info, err
 		}
-		// A link that leads nowhere stands for itself.
+		// find examines a broken link itself.
 	}
 	return f.proc.Lstat(path)
 }
@@ -112,7 +112,7 @@ func (f *finder) visit(e *findEntry, above *pathname.Chain) {
 	}
 }
 
-// circle reports a link that leads to a directory around it.
+// circle reports a link that leads to one of the directories that contain it.
 func (f *finder) circle(e *findEntry, above *pathname.Chain) bool {
 	if !above.Has(e.info.Ino) {
 		return false

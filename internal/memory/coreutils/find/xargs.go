@@ -166,7 +166,7 @@ func (x *xargs) option(o *program.Options) {
 		x.dropReplace(this)
 	case 'n':
 		x.items = x.number(o, 'n', 1)
-		if x.items == 1 && x.replace != "" { // What -I does anyhow.
+		if x.items == 1 && x.replace != "" { // -I implies it.
 			x.items = 0
 			break
 		}
@@ -221,7 +221,7 @@ func xargsLineLetter(o *program.Options) byte {
 	return 'l'
 }
 
-// setChars reads -s, which a value out of bounds does not end.
+// setChars reads -s. A value out of bounds is not an error: it only gets a warning.
 func (x *xargs) setChars(o *program.Options) {
 	n, err := strconv.ParseInt(o.Value, 10, 32)
 	switch {

@@ -98,7 +98,7 @@ func globClass(pattern string, r rune, flags Flags) (n int, in bool) {
 			return i + 1, in != negated
 		}
 		if class, rest, ok := namedClass(pattern[i:]); ok {
-			in = in || inClass(class, r)
+			in = in || isInClass(class, r)
 			i = len(pattern) - len(rest)
 			continue
 		}
@@ -129,7 +129,7 @@ func namedClass(s string) (name, rest string, ok bool) {
 	return name, rest, ok
 }
 
-func inClass(name string, r rune) bool {
+func isInClass(name string, r rune) bool {
 	lower, upper, digit := r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9'
 	switch name {
 	case "alpha":

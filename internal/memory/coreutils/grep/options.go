@@ -130,14 +130,14 @@ type grep struct {
 	skipDevices, follow            bool
 	files, foundDirs               grepFilter
 	patterns                       []string
-	given                          bool // patterns were
+	given                          bool // the user gave patterns
 	showNames                      bool
 	bytes                          bool // the C locale
 	operands                       []string
 	dot                            bool // search "." without saying so
 
-	// What rg has besides.
-	withHeading bool // names stand above the lines of a file
+	// Only rg sets these.
+	withHeading bool // the name is printed once above the lines of a file
 	headed      string
 	lineHook    *rgHook
 	binaryAt    int64 // of the first NUL byte; -1 for none
@@ -161,7 +161,7 @@ func newGrep(p *shell.Proc) *grep {
 	}
 }
 
-// configure reads the options. done says that status is all there is left to do.
+// configure reads the options. done reports that grep has to end with status.
 func (g *grep) configure() (status int, done bool) {
 	o := program.NewOptions(g.p, grepCommand, grepOptions)
 	o.Wrong = 2
@@ -210,7 +210,7 @@ func (g *grep) settle(operands []string) {
 	}
 }
 
-// option takes one option; fail tells that a message was written and all is over.
+// option takes one option; fail reports that a message was written and grep has to end.
 func (g *grep) option(o *program.Options) (fail bool) {
 	switch o.ID {
 	case 'E', 'F', 'G', 'P':

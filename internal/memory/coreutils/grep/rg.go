@@ -100,7 +100,7 @@ func (r *rg) prepare() bool {
 	if r.before <= 0 && r.after <= 0 {
 		r.before, r.after = -1, -1
 	}
-	if !r.multiline && matchesNewline(pattern, r.fixed) {
+	if !r.multiline && hasNewline(pattern, r.fixed) {
 		fmt.Fprintf(r.p.Stderr, "the literal '\"\\n\"' is not allowed in a regex\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\nWhen multiline mode is enabled, new line characters can be matched.\n")
 		return false
 	}
@@ -160,8 +160,8 @@ func (r *rg) settleJSON() bool {
 	return true
 }
 
-// matchesNewline reports whether an expression asks for a newline, which is in no line.
-func matchesNewline(pattern string, fixed bool) bool {
+// hasNewline reports whether an expression contains a newline, which no line does.
+func hasNewline(pattern string, fixed bool) bool {
 	if fixed {
 		return false
 	}

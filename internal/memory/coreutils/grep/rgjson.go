@@ -13,7 +13,7 @@ import (
 type rgJSON struct {
 	r     *rg
 	begun time.Time // of the whole search
-	file  time.Time // of the file in hand
+	file  time.Time // of the current file
 	open  bool      // the file has a message
 	buf   []byte
 	one   rgStats

@@ -109,7 +109,7 @@ func (s *grepScan) showSpan(r *rg, span rgSpan) {
 	r.lineHook.span = nil
 }
 
-// writeSpan writes the lines of the span in hand.
+// writeSpan writes the lines of the current span.
 func (h *rgHook) writeSpan(s *grepScan) {
 	span := h.span
 	switch {
@@ -198,7 +198,7 @@ func (h *rgHook) matchesIn(s *grepScan, begin, end int) []int {
 	var caps [2]int
 	for at := 0; at <= len(text) && h.r.m.Find(text, at, caps[:]); {
 		if caps[0] == len(text) && len(text) > 0 && s.added && end == s.n {
-			break // Nothing stands there, not even the end of the line.
+			break // The match is empty and behind the end of the text.
 		}
 		h.places = append(h.places, begin+caps[0], begin+caps[1])
 		if at = caps[1]; caps[0] == caps[1] {

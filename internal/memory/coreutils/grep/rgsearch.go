@@ -8,11 +8,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
 )
 
-// searchIn searches one file. One with NUL bytes is left out, unless it was named or all are wanted:
-// then there is a note instead of lines.
+// searchIn searches one file. It skips a file with NUL bytes, unless the user named it or wants binary files: then it prints a
+// note instead of lines.
 func (r *rg) searchIn(name string, in io.Reader, explicit bool) {
 	if r.json != nil && (explicit || r.binaries) {
-		r.binary = binaryText // The messages say where it is none.
+		r.binary = binaryText // The JSON messages report the place of the first NUL byte.
 	} else if r.binary != binaryText || r.json != nil {
 		r.binary = binarySkipped
 		if explicit || r.binaries {
@@ -52,7 +52,7 @@ func (r *rg) searchIn(name string, in io.Reader, explicit bool) {
 	}
 	switch {
 	case r.listNot && r.binary == binarySkipped && r.binaryAt >= 0:
-		// What is not searched is not listed.
+		// A file that is not searched is not listed.
 	case r.list && total > 0, r.listNot && total == 0:
 		_, _ = r.out.WriteString(name)
 		_ = r.out.WriteByte(end)
@@ -89,12 +89,12 @@ type rgHook struct {
 
 	json    *rgJSON // messages instead of lines
 	vimgrep bool    // a line for each match
-	column  int64   // of the match in hand; 0: the first one of the line
+	column  int64   // of the current match; 0: the first one of the line
 	span    *rgSpan // that is written, of an expression that matches over lines
 	places  []int
 }
 
-// takes writes a line in place of grep; false leaves it to grep.
+// takes writes a line itself. It returns false when grep has to write the line.
 func (h *rgHook) takes(s *grepScan, begin, end int, sep byte) bool {
 	matching := sep == ':' && !s.invert
 	switch {
@@ -186,7 +186,7 @@ func (h *rgHook) expand(out, text []byte) []byte {
 	}
 }
 
-// groupName reads the name behind a dollar, which may stand in braces.
+// groupName reads the name behind a dollar, which may be in braces.
 func groupName(s string) (name, rest string, ok bool) {
 	if s[0] == '{' {
 		if end := strings.IndexByte(s, '}'); end > 0 {

@@ -37,7 +37,7 @@ type grepScan struct {
 	eof     bool
 	added   bool // the end of the last line was not in the file
 
-	silent   bool // nothing but the fact is of interest
+	silent   bool // only whether there is a selected line matters
 	suppress bool // no line is written
 	nul      bool // the file has NUL bytes, seen after so many selected lines
 	nulAfter int64
@@ -187,8 +187,7 @@ func (s *grepScan) countTo(at int) {
 	}
 }
 
-// examine checks whether the data is text. It returns false when the file is
-// none and has no match for that.
+// examine checks whether the data is text. It returns false when binary data counts as having no match.
 func (s *grepScan) examine(from int) bool {
 	if s.eol == 0 || s.binary == binaryText {
 		if s.lineHook != nil && s.lineHook.json != nil {
@@ -310,7 +309,7 @@ func (g *grep) fileError(name string, err error) {
 	}
 }
 
-// flush writes the buffered output before a message, so that the two stand in order where both
+// flush writes the buffered output before a message, so that the two are in order where both
 // go to one place.
 func (g *grep) flush() {
 	// The error stays in the writer.

@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// grepFilter says which names are looked at. The last pattern that matches a name decides;
-// when none does, a name is taken unless the first pattern is for taking.
+// grepFilter says which names are searched. The last pattern that matches a name decides. A name that no pattern matches is
+// searched unless the first pattern is an --include.
 type grepFilter []grepRule
 
 type grepRule struct {
@@ -24,8 +24,8 @@ type grepRule struct {
 	take bool
 }
 
-// isSkipped reports whether a name is left out. That of an operand may match from any of its
-// elements on, one that was found only as a whole.
+// isSkipped reports whether a name is left out. The pattern may match an operand from any of its path elements on; a name that
+// the walk found has to match as a whole.
 func (f grepFilter) isSkipped(name string, operand bool) bool {
 	if len(f) == 0 {
 		return false

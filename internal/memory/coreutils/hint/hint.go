@@ -11,7 +11,7 @@ import (
 // that begins with "hint:" and names an alternative, or the place of the program. It begins with a
 // newline, as shell.Options.Hint wants it.
 func For(name string) string {
-	if instead, ok := absent(name); ok {
+	if instead, ok := findAlternative(name); ok {
 		text := "\nhint: " + name + " is not among the programs in memory; "
 		if instead != "" {
 			text += instead + "; "
@@ -24,9 +24,9 @@ func For(name string) string {
 	return "\nhint: help lists the programs in memory; --backend bwrap or docker runs those that are installed there"
 }
 
-// absent returns an alternative to a well-known program that is missing; ok is false for
+// findAlternative returns an alternative to a well-known program that is missing; ok is false for
 // a name that is not known.
-func absent(name string) (instead string, ok bool) {
+func findAlternative(name string) (instead string, ok bool) {
 	for _, list := range []func(string) (string, bool){absentLanguage, absentTool, absentNetwork, absentSystem} {
 		if instead, ok = list(name); ok {
 			return instead, true
@@ -86,9 +86,9 @@ func absentTool(name string) (instead string, ok bool) {
 	case "fzf", "dialog", "whiptail", "tmux", "screen", "expect", "xclip", "xsel", "pbcopy", "pbpaste", "open", "xdg-open":
 		return "", true
 	case "md5":
-		return "md5sum and cksum sum files", true
+		return "md5sum and cksum compute checksums", true
 	case "shasum":
-		return "sha1sum and sha256sum sum files", true
+		return "sha1sum and sha256sum compute checksums", true
 	case "openssl", "gpg", "age", "pass":
 		return "sha256sum and base64 are here", true
 	case "gsed", "ggrep", "gfind", "gdate":
@@ -128,11 +128,11 @@ func absentSystem(name string) (instead string, ok bool) {
 	case "pgrep", "pkill", "killall", "pidof":
 		return "ps and kill, or jobs and kill %N, find and end processes", true
 	case "mount", "umount", "lsblk", "fdisk", "mkfs", "fsck", "losetup", "blkid", "swapon", "sysctl", "modprobe", "lsmod", "lspci", "lsusb", "lscpu", "chroot", "unshare", "nsenter", "lsb_release", "hostnamectl":
-		return "df, uname and nproc tell of the machine", true
+		return "df, uname and nproc describe the machine", true
 	case "useradd", "adduser", "userdel", "usermod", "groupadd", "passwd", "chpasswd", "visudo", "chsh":
-		return "id and getent tell of users", true
+		return "id and getent show users and groups", true
 	case "strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "objdump", "nm", "readelf", "ldd", "strip", "dlv":
-		return "bash -x, strings, od and xxd look into things", true
+		return "bash -x traces scripts; strings, od and xxd show the content of files", true
 	case "man", "info", "apropos", "whatis", "tldr":
 		return "help lists the programs, and NAME --help describes one", true
 	case "zsh", "fish", "ksh", "mksh", "dash", "ash", "csh", "tcsh", "busybox":
@@ -152,7 +152,7 @@ func similarPrograms(name string) []string {
 	}
 	var best []string
 	for _, known := range append(programNames(), commonBuiltins...) {
-		switch d := slips(name, known, most); {
+		switch d := countSlips(name, known, most); {
 		case d > most:
 		case d < most:
 			most, best = d, []string{known}
@@ -174,9 +174,8 @@ func programNames() []string {
 	return names
 }
 
-// slips counts letters that are wrong, missing, too much or exchanged with their neighbor; what is
-// more than most is most+1.
-func slips(a, b string, most int) int {
+// countSlips counts letters that are wrong, missing, too much or exchanged with their neighbor; more than most count as most+1.
+func countSlips(a, b string, most int) int {
 	if len(a)-len(b) > most || len(b)-len(a) > most {
 		return most + 1
 	}

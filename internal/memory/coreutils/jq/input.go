@@ -215,7 +215,7 @@ func (j *jqJob) module(name, from string, search []string, data bool) (content, 
 	if data {
 		ext = ".json"
 	}
-	if strings.HasPrefix(name, "/") || slicesContainDots(name) {
+	if strings.HasPrefix(name, "/") || hasParentElement(name) {
 		return "", "", fmt.Errorf("Relative paths to modules may not traverse to parent directories (%s)\n", name) //nolint:staticcheck // It is jq's text.
 	}
 	var dirs []string
@@ -246,7 +246,7 @@ func (j *jqJob) module(name, from string, search []string, data bool) (content, 
 	return "", "", fmt.Errorf("module not found: %s\n", name) //nolint:staticcheck // It is jq's text.
 }
 
-func slicesContainDots(name string) bool {
+func hasParentElement(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
 			return true

@@ -399,7 +399,7 @@ func (j *jqJob) toStderr(v interpreter.Value) error {
 	return j.encode(j.p.Stderr, interpreter.Style{}, v)
 }
 
-// encode writes a value as JSON, of which there may be no end.
+// encode writes a value as JSON, which may be endless.
 func (j *jqJob) encode(w io.Writer, s interpreter.Style, v interpreter.Value) error {
 	return s.Encode(v, func(text []byte) ([]byte, error) {
 		if err := j.p.Spend(len(text)>>6 + 1); err != nil {
@@ -445,7 +445,7 @@ func (j *jqJob) run(program *interpreter.Program) int {
 	return j.out.Close(j.exit())
 }
 
-// inputError reports an input that is none.
+// inputError reports an invalid input.
 func (j *jqJob) inputError(err error) (status int, stop bool) {
 	var pe *interpreter.ParseError
 	_ = j.out.Flush()
@@ -479,7 +479,7 @@ func (j *jqJob) exit() int {
 	return 0
 }
 
-// one runs the filter on an input; ended says that there are to be no more.
+// one runs the filter on an input; ended reports that jq has to read no more inputs.
 func (j *jqJob) one(program *interpreter.Program, v interpreter.Value) (status int, ended bool) {
 	err := program.Run(v, j.write)
 	if err == nil {
@@ -568,8 +568,7 @@ func (j *jqJob) write(v interpreter.Value) error {
 	return nil
 }
 
-// jqUnescapeASCII takes the quotes off a string that is written with -a and -r: only what is no
-// ASCII stays escaped.
+// jqUnescapeASCII takes the quotes off a string that is written with -a and -r: only characters beyond ASCII stay escaped.
 func jqUnescapeASCII(b []byte) []byte {
 	var out []byte
 	b = b[1 : len(b)-1]

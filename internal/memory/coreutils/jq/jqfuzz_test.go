@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// runLeanJQ runs a program on an input with little fuel, and tells whether it ended before its time.
+// runLeanJQ runs a program on an input with little fuel, and reports whether it ended in time.
 func runLeanJQ(t *testing.T, args []string, input string, fuel int64) (status int, ended bool) {
 	t.Helper()
 	tree := vfs.New(vfs.Options{})
@@ -30,7 +30,7 @@ func runLeanJQ(t *testing.T, args []string, input string, fuel int64) (status in
 	return status, !errors.Is(ctx.Err(), context.DeadlineExceeded)
 }
 
-// doubled is a program whose value is small and whose text has no end.
+// doubled is a program whose value is small and whose text is endless.
 const doubled = `reduce range(60) as $i (1; [., .])`
 
 // Test_Jq_Ends_On_Values_Whose_Text_Has_No_End goes through values that share their parts.

@@ -217,7 +217,7 @@ func (j *yqJob) file(filter *interpreter.Program, name string) error {
 	if err := j.p.Spend(len(text) >> 4); err != nil {
 		return err
 	}
-	// The decoder makes a document whole.
+	// The decoder reads a document as a whole.
 	if err := j.memory.Take(yamlNodes(text) * yamlNode); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (j *yqJob) apply(filter *interpreter.Program, n *yaml.Node) error {
 	first := true
 	return filter.Run(v, func(r interpreter.Value) error {
 		j.last = r
-		if !first || j.jsonIn { // Only one result is the document as it was.
+		if !first || j.jsonIn { // Only the first result has the comments and the style of the document.
 			n = nil
 		}
 		separate := first && j.written > 0 && !j.noDoc && j.outFormat != "j"

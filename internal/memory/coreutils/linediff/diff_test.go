@@ -50,7 +50,7 @@ func FuzzChanges(f *testing.F) {
 	})
 }
 
-func Test_The_Work_Is_Paid_For(t *testing.T) {
+func Test_A_Comparison_Takes_Fuel(t *testing.T) {
 	t.Parallel()
 	a, b := make([]int, 3000), make([]int, 3000)
 	for i := range a {

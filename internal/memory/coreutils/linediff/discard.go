@@ -1,6 +1,6 @@
 package linediff
 
-// What becomes of a line before the comparison.
+// What happens to a line before the comparison.
 const (
 	keep        = 0
 	drop        = 1 // it has no partner
@@ -23,7 +23,7 @@ func discardConfusing(f [2]*side, minimal bool) {
 				verdict[i] = provisional
 			}
 		}
-		reconsider(verdict)
+		reconsiderLines(verdict)
 		for i, v := range verdict {
 			if minimal || v == keep {
 				s.kept = append(s.kept, s.lines[i])
@@ -53,8 +53,8 @@ func tooMany(lines int) int {
 	return many
 }
 
-// reconsider keeps provisional lines but for those well inside a run of others.
-func reconsider(v []byte) {
+// reconsiderLines keeps provisional lines but for those well inside a run of others.
+func reconsiderLines(v []byte) {
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
 		case provisional:
@@ -94,7 +94,7 @@ func reconsiderRun(run []byte, common int) {
 	keepEdge(len(run), func(i int) *byte { return &run[len(run)-1-i] })
 }
 
-// keepSubruns keeps provisional lines that stand too many in a row: about the square
+// keepSubruns keeps provisional lines when there are too many of them in a row: about the square
 // root of a quarter of the run.
 func keepSubruns(run []byte) {
 	least := 1

@@ -86,17 +86,17 @@ type dfRow struct {
 	space        filesystem.Space
 }
 
-// mounted lists the file systems that a tree shows below a path, itself first.
-func mounted(f *vfs.FS, at string) []dfRow {
+// listMounted lists the file systems that a tree shows below a path, itself first.
+func listMounted(f *vfs.FS, at string) []dfRow {
 	rows := []dfRow{{file: "-", target: at, space: filesystem.NewSpace(f.Usage())}}
 	for _, m := range f.Mounts() {
-		rows = append(rows, mounted(m.FS, strings.TrimSuffix(at, "/")+m.Path)...)
+		rows = append(rows, listMounted(m.FS, strings.TrimSuffix(at, "/")+m.Path)...)
 	}
 	return rows
 }
 
-// holder returns the row of the file system that a path is in: the one that is mounted closest above it.
-func holder(rows []dfRow, path string) dfRow {
+// findRow returns the row of the file system that a path is in: the one that is mounted closest above it.
+func findRow(rows []dfRow, path string) dfRow {
 	best := rows[0]
 	for _, r := range rows[1:] {
 		if (path == r.target || strings.HasPrefix(path, r.target+"/")) && len(r.target) > len(best.target) {
@@ -121,7 +121,7 @@ func runDf(p *shell.Proc) int {
 			return 1
 		}
 	}
-	all, status := mounted(p.FS(), "/"), 0
+	all, status := listMounted(p.FS(), "/"), 0
 	if len(o.Args()) == 0 {
 		j.rows = all
 	}
@@ -133,10 +133,10 @@ func runDf(p *shell.Proc) int {
 			continue
 		}
 		path, err := p.Realpath(name)
-		if err != nil { // What it has open has no path.
+		if err != nil { // A descriptor such as /dev/stdin has no path.
 			path = "/"
 		}
-		row := holder(all, path)
+		row := findRow(all, path)
 		row.file = name
 		j.rows = append(j.rows, row)
 	}

@@ -178,7 +178,7 @@ func runDu(p *shell.Proc) int {
 	return j.out.Close(j.status)
 }
 
-// what takes the options that say what is counted.
+// what takes the options about what is counted.
 func (j *duJob) what(o *program.Options) bool {
 	switch o.ID {
 	case 'a':
@@ -344,7 +344,7 @@ func (j *duJob) operand(path string) {
 	}
 }
 
-// missing reports what cannot be looked at; of links that lead nowhere GNU gives no reason.
+// missing reports a file that stat fails for; like GNU, it gives no reason for a broken link.
 func (j *duJob) missing(path string, err error) {
 	if _, e := j.proc.Lstat(path); e == nil {
 		j.proc.Warn("cannot access %s", shell.Quote(path))

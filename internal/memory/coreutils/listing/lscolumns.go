@@ -65,7 +65,7 @@ func (l *lsLister) putFront(f *lsFile) {
 	}
 }
 
-// writeEntry writes a name with what stands around it outside of the long format.
+// writeEntry writes a name with its inode, size and mark, outside of the long format.
 func (l *lsLister) writeEntry(f *lsFile) {
 	l.putFront(f)
 	if l.context {
@@ -216,7 +216,7 @@ func (l *lsLister) moveTo(from, to int) {
 	}
 }
 
-// lsOffsets are the positions that --dired tells of.
+// lsOffsets are the positions that --dired prints.
 type lsOffsets struct {
 	at    int
 	names []int

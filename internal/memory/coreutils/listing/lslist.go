@@ -46,7 +46,7 @@ type lsFile struct {
 	known     bool // info is filled in
 	failed    bool
 	target    string      // what a link says
-	leads     fs.FileMode // what it leads to
+	leads     fs.FileMode // the mode of the target
 	leadsOK   bool
 	shown     string // the name as written
 	width     int

@@ -160,7 +160,7 @@ func (l *lsConfig) timeText(f *lsFile) string {
 	return strftime.Format(format, t.In(l.zone))
 }
 
-// putTarget writes what a link says, as a name of what it leads to.
+// putTarget writes the target of a link, in the color and with the mark of the target.
 func (l *lsLister) putTarget(f *lsFile) {
 	color := ""
 	if l.colors != nil {

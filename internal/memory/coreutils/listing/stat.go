@@ -245,7 +245,7 @@ func parseStatDirective(s string) (c statDirective, n int) {
 		c.verb = s[i]
 		i++
 	}
-	if len(c.width) > 4 || len(c.precision) > 5 { // Against output without end.
+	if len(c.width) > 4 || len(c.precision) > 5 { // Bounds the output.
 		c.width, c.precision = "", ""
 	}
 	return c, i

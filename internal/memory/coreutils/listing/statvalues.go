@@ -147,7 +147,7 @@ func (c statDirective) seconds(t time.Time) string {
 	if c.precision != "" {
 		n := 9
 		if len(c.precision) > 1 {
-			n, _ = strconv.Atoi(c.precision[1:]) // Digits, and few of them.
+			n, _ = strconv.Atoi(c.precision[1:]) // The parser accepts only a few digits.
 		}
 		if fraction := strconv.Itoa(t.Nanosecond() + 1e9)[1:]; n > 9 {
 			s += "." + fraction + strings.Repeat("0", n-9)

@@ -173,7 +173,7 @@ type treeNode struct {
 	size       int64
 }
 
-// isDir tells of a link too, by where it leads.
+// isDir reports whether a node, or the target of a link, is a directory.
 func (n *treeNode) isDir() bool { return n.info.IsDir() || n.leadsOK && n.leads.IsDir() }
 
 func runTree(p *shell.Proc) int {

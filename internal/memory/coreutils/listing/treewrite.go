@@ -375,7 +375,7 @@ func (j *treeJob) jsonNode(n *treeNode, indent string) {
 
 func xmlText(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // A builder takes everything.
+	_ = xml.EscapeText(&b, []byte(s)) // A strings.Builder never fails.
 	return strings.NewReplacer("&#39;", "'", "&#34;", "&quot;").Replace(b.String())
 }
 

@@ -240,7 +240,7 @@ func (f *numfmt) placeOption(o *program.Options) {
 	}
 }
 
-// pad sets the columns of a number, below 0 for those that stand to the left.
+// pad sets the columns of a number, below 0 for left-aligned numbers.
 func (f *numfmt) pad(n int64) {
 	if f.padding = n; n < 0 {
 		f.padding, f.left = -n, true
@@ -289,7 +289,7 @@ func (f *numfmt) lines() bool {
 		}
 		text := program.WithoutEnd(line, f.eol)
 		whole := len(text) < len(line)
-		// What stands behind a NUL is not seen.
+		// GNU numfmt ignores the text behind a NUL.
 		if at := bytes.IndexByte(text, 0); at >= 0 {
 			text = text[:at]
 			line = text

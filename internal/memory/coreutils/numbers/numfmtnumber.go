@@ -22,8 +22,8 @@ const (
 )
 
 const (
-	numfmtDigits = 18 // that are sure to be right
-	numfmtMost   = 27 // that a number may have
+	numfmtDigits = 18 // digits of a number that are exact
+	numfmtMost   = 27 // digits that a number may have
 	numfmtBuffer = 128
 )
 

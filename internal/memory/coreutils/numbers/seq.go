@@ -200,7 +200,7 @@ func parseSeqNumber(text string) (n seqNumber, fault string) {
 	return n, ""
 }
 
-// widths returns how wide all numbers are for -w; prec digits stand behind the point.
+// widths returns how wide all numbers are for -w; prec is the number of digits behind the point.
 func seqWidth(first, last seqNumber, prec int) int {
 	a, b := first.width+prec-first.frac, last.width+prec-last.frac
 	if last.frac > 0 && prec == 0 {

@@ -10,8 +10,7 @@ type prCells struct {
 	ends []int // of each line, in the text
 }
 
-// down writes a page whose columns are filled one below the other, evenly; full tells that it has
-// all lines.
+// down writes a page whose columns are filled one below the other, evenly; full reports whether it has all lines.
 func (r *printer) down() (full bool) {
 	if !r.store() {
 		return false

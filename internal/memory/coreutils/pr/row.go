@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// acrossRows writes a page line by line, as the files come; full tells that it has all its lines.
+// acrossRows writes a page line by line, as the files come; full reports whether it has all its lines.
 func (r *printer) acrossRows() (full bool) {
 	for range r.layout.rows {
 		if !r.spend(1 + len(r.sources)) {
@@ -63,9 +63,8 @@ func (r *printer) acrossRow() (columns int) {
 	return last + 1
 }
 
-// first sees to the numbers of merged files. The one of a line comes again behind the first column
-// when its file ends there; and on pages that are passed over the real one counts what it reads of
-// the first file, with the attempt that fails.
+// first handles the line numbers of merged files. When the first file ends in its column, the number of the line comes again
+// behind that column. On skipped pages GNU pr counts its reads of the first file, including the one that fails.
 func (r *printer) first(s *prSource, has bool, was prState) {
 	if !r.style.merge {
 		return

@@ -34,7 +34,7 @@ type prStyle struct {
 	numbered       bool
 	number         prTab // the character behind the number, and how many digits it has
 	start          int64
-	started        bool // -N tells the first number
+	started        bool // -N sets the first number
 	indent         int
 	silent         bool
 	join           bool
@@ -123,8 +123,7 @@ func (s *prStyle) setFlag(id int) {
 	}
 }
 
-// settleColumns takes the digits of -COLUMNS, which may stand in several options next to
-// each other.
+// settleColumns takes the digits of -COLUMNS, which may be spread over several adjacent options.
 func (s *prStyle) settleColumns(o *program.Options) {
 	if s.digits != "" {
 		text := s.digits

@@ -1,4 +1,4 @@
-// Package program is what the programs of a machine in memory share: their description, their options,
+// Package program has what the programs of a machine in memory share: their description, their options,
 // operands, messages, input and output.
 //
 // A program is a function that returns its Description, one line in the Commands of its package, and a run

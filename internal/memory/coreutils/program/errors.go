@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 )
 
-// IsEnd tells an end of input from a failure to read.
+// IsEnd reports whether an error is the end of input, not a failure to read.
 func IsEnd(err error) bool { return errors.Is(err, io.EOF) }
 
 // RegexError is the text of a wrong expression.

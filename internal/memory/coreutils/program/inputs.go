@@ -7,7 +7,7 @@ import (
 )
 
 // inputFiles reads files one after another as if they were one. Those that cannot be
-// opened or read are reported and passed over; failed tells of that. It is a buffered
+// opened or read are reported and passed over; failed is set then. It is a buffered
 // io.Reader and io.ByteReader and takes fuel for each read.
 type inputFiles struct {
 	proc   *shell.Proc

@@ -70,7 +70,7 @@ func FindAll(p *shell.Proc, env []string, name, dir string) []string {
 		if !strings.HasPrefix(name, "/") && dir != "" {
 			name = pathname.Join(dir, name)
 		}
-		if runnable(p, pathname.Dir(name), pathname.Base(name), name) {
+		if isRunnable(p, pathname.Dir(name), pathname.Base(name), name) {
 			return []string{name}
 		}
 		return nil
@@ -81,7 +81,7 @@ func FindAll(p *shell.Proc, env []string, name, dir string) []string {
 		if dir == "" {
 			dir = "."
 		}
-		if full := pathname.Join(dir, name); runnable(p, dir, name, full) {
+		if full := pathname.Join(dir, name); isRunnable(p, dir, name, full) {
 			found = append(found, full)
 		}
 	}
@@ -102,7 +102,7 @@ func searchPath(p *shell.Proc, env []string) string {
 	return "/usr/bin:/bin"
 }
 
-func runnable(p *shell.Proc, dir, name, full string) bool {
+func isRunnable(p *shell.Proc, dir, name, full string) bool {
 	if info, err := p.Stat(full); err == nil {
 		return info.Mode.IsRegular() && p.Access(full, vfs.MayExec) == nil
 	}

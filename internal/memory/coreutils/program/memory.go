@@ -123,8 +123,8 @@ func (g *MemoryGuard) settle(n int64) error {
 		g.charged = held
 	}
 	used, limit := g.P.Memory()
-	// What is left in truth: the charges of other guards may be too high, and this one's too low. A program that lives at
-	// the limit must not run the collector for each piece.
+	// left is the memory that is really left: the charges of other guards may be too high, and this one's too low. A program that
+	// lives at the limit must not run the collector for each piece.
 	left := limit - (used - g.pool.charged.Load()) - min(grown, memoryError*g.taken+rest) - memorySlack
 	least := limit / memoryParts / 2
 	switch {
@@ -195,7 +195,7 @@ func (g *MemoryGuard) look(pool *memoryPool, size string) (heap, others int64) {
 	return int64(sample[0].Value.Uint64()), used - pool.charged.Load() + g.P.FS().Usage().Bytes
 }
 
-// collecting is held by the guard that measures: what others would allocate meanwhile could not be told from what they hold.
+// The guard that measures holds collecting: it could not distinguish what others allocate meanwhile from what they hold.
 var collecting sync.RWMutex
 
 // GrowBuffer returns b with room for n more bytes behind it. What a command holds of its input grows

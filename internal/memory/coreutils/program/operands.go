@@ -21,7 +21,7 @@ func CheckOperands(p *shell.Proc, describe func() Description, args []string, le
 	return false
 }
 
-// RunConstant answers --help and --version when they stand alone, as GNU does.
+// RunConstant answers --help and --version when they are alone, as GNU does.
 func RunConstant(p *shell.Proc, describe func() Description, status int) int {
 	if len(p.Args) != 2 {
 		return status
@@ -43,8 +43,7 @@ func RunConstant(p *shell.Proc, describe func() Description, status int) int {
 	return status
 }
 
-// NoOperands reads the options of a command that has none of its own; done tells that it
-// has ended.
+// NoOperands reads the options of a command that has none of its own; done reports whether it has ended.
 func NoOperands(p *shell.Proc, describe func() Description) (status int, done bool) {
 	o := NewOptions(p, describe, nil)
 	for o.Next() {

@@ -56,7 +56,7 @@ func (o *Options) Next() bool {
 	return true
 }
 
-// HasEnded reports that the command is done: help was printed, or an option is wrong.
+// HasEnded reports whether the command is done: help was printed, or an option is wrong.
 func (o *Options) HasEnded() bool { return o.ended }
 
 // Reject ends the reading with a message, and the hint for help.

@@ -35,7 +35,7 @@ func (o *Output) Close(status int) int {
 	return status
 }
 
-// HasFailed reports that a write went wrong, so that the program should stop.
+// HasFailed reports whether a write failed; the program should then stop.
 func (o *Output) HasFailed() bool {
 	_, err := o.Write(nil)
 	return err != nil

@@ -6,13 +6,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Terminal is a stream that a person sits at.
+// Terminal is a stream that may be a terminal.
 type Terminal interface {
-	// Terminal returns the size of the terminal; not ok when the stream is none.
+	// Terminal returns the size of the terminal; not ok when the stream is not a terminal.
 	Terminal() (columns, rows int, ok bool)
 }
 
-// IsTerminal reports whether a stream of a process leads to a terminal.
+// IsTerminal reports whether a stream of a process is a terminal.
 func IsTerminal(stream any) bool {
 	t, ok := stream.(Terminal)
 	if ok {

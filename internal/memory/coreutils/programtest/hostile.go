@@ -37,7 +37,7 @@ func RunHostile(t *testing.T, f *vfs.FS, line string) Outcome {
 		FS: f, Args: strings.Fields(line), Env: RealEnv(nil), Dir: "/w/in", Umask: 0o022, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &msg,
 		Commands: coreutils.Commands(), Limits: shell.Limits{Fuel: 50_000_000},
 	})
-	status := p.Run(shell.Spawn{Args: strings.Fields(line)}) // Before what it wrote is looked at.
+	status := p.Run(shell.Spawn{Args: strings.Fields(line)}) // It waits, so that the output is complete.
 	return Outcome{Status: status, Stdout: out.String(), Stderr: msg.String()}
 }
 

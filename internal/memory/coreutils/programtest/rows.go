@@ -40,8 +40,8 @@ func CompareText(t *testing.T, work string, args []string, text string) {
 // detector, so they do not run with it.
 func IsCompared() bool { return !raced }
 
-// RequireReal skips the test with -short: what is compared with nothing shows little, and the real programs take most of the
-// time. Under the race detector the test runs in memory, which is then what shows something.
+// RequireReal skips the test with -short: the real programs take most of the time, and without the comparison the test shows
+// little. Under the race detector the test runs in memory, which is then what shows something.
 func RequireReal(t *testing.T) {
 	t.Helper()
 	if testing.Short() && !raced {
@@ -67,7 +67,7 @@ const (
 	AnyOrder     Looseness = 1 << iota // lines of output: the order in which a directory is read
 	NoTimes                            // of the tree
 	AnyTree                            // the tree: what depends on the order in which a directory is read
-	SloppyOutput                       // output that tells of the machine; only status and tree count
+	SloppyOutput                       // output that depends on the machine; only status and tree count
 )
 
 // Outcome is the result of a row.
@@ -125,7 +125,7 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 					RunVirtual(t, tree.Fork(), work, args, r)
 					return
 				}
-				// An account that the machine gets or loses meanwhile is one that only one side has seen.
+				// Only one side has seen an account that the machine gained or lost meanwhile.
 				for again := 3; ; again-- {
 					fork := tree.Fork()
 					copyAccounts(t, fork)
@@ -140,8 +140,8 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 	})
 }
 
-// Prepare runs a script with bash in dir; an empty script does nothing. A test whose script changes owners is skipped for
-// who may not.
+// Prepare runs a script with bash in dir; an empty script does nothing. A script that changes owners needs root; without it the
+// test is skipped.
 func Prepare(t *testing.T, dir, script string) {
 	t.Helper()
 	RequireReal(t)
@@ -268,8 +268,8 @@ func Compare(t *testing.T, r Row, got, want Outcome) {
 	}
 }
 
-// old reports whether a time was set, rather than being that of the test.
-func old(at time.Time) string {
+// formatTime writes a time that was set. For the time of the test itself it returns "now".
+func formatTime(at time.Time) string {
 	if time.Since(at) < 24*time.Hour && time.Since(at) > -time.Hour {
 		return "now"
 	}
@@ -302,7 +302,7 @@ func realTree(t *testing.T, root string) map[string]string {
 			if err != nil {
 				return err
 			}
-			text += fmt.Sprintf(" %q", short(b))
+			text += fmt.Sprintf(" %q", shorten(b))
 		}
 		name := strings.TrimPrefix(path, root)
 		if !info.IsDir() && st.Nlink > 1 {
@@ -312,7 +312,7 @@ func realTree(t *testing.T, root string) map[string]string {
 				first[st.Ino] = name
 			}
 		}
-		tree[name] = text + " mtime " + old(info.ModTime())
+		tree[name] = text + " mtime " + formatTime(info.ModTime())
 		return nil
 	})
 	if err != nil {
@@ -321,7 +321,7 @@ func realTree(t *testing.T, root string) map[string]string {
 	return tree
 }
 
-func short(b []byte) []byte {
+func shorten(b []byte) []byte {
 	if len(b) > 200 {
 		return append(b[:200:200], fmt.Sprintf("... %d bytes", len(b))...)
 	}
@@ -347,7 +347,7 @@ func virtualTree(t *testing.T, f *vfs.FS, root string) map[string]string {
 			}
 			text = "-> " + target
 		case info.Mode.IsRegular():
-			text += fmt.Sprintf(" %q", short(ReadVirtual(t, f, path)))
+			text += fmt.Sprintf(" %q", shorten(ReadVirtual(t, f, path)))
 		}
 		name := strings.TrimPrefix(path, root)
 		if !info.IsDir() && info.Nlink > 1 {
@@ -357,7 +357,7 @@ func virtualTree(t *testing.T, f *vfs.FS, root string) map[string]string {
 				first[info.Ino] = name
 			}
 		}
-		tree[name] = text + " mtime " + old(info.Mtime)
+		tree[name] = text + " mtime " + formatTime(info.Mtime)
 		if info.IsDir() {
 			entries, err := f.ReadDir(vfs.Cred{}, path)
 			if err != nil {
@@ -574,7 +574,7 @@ func TarRows(loose Looseness, setup string, lines ...string) []Row {
 	return rows
 }
 
-// MadeOnce runs a script in a directory of its own and returns what copies the result.
+// MadeOnce runs a script in a directory of its own and returns a script that copies the result.
 func MadeOnce(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()

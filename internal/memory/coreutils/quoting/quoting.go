@@ -137,7 +137,7 @@ func EscapedByte(c byte) string {
 	return fmt.Sprintf(`\%03o`, c)
 }
 
-// isShellSpecial reports whether a shell would not read s back as it stands.
+// isShellSpecial reports whether a shell would not read s back unchanged.
 func isShellSpecial(s, extra string, escape bool) bool {
 	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' {
 		return true

@@ -106,7 +106,7 @@ func (r realResult) compare(t *testing.T, want realResult, row Row) {
 	}
 	for path := range r.tree {
 		if _, ok := want.tree[path]; !ok {
-			t.Errorf("%s\n%s is too much", row.Run, path)
+			t.Errorf("%s\n%s is unexpected", row.Run, path)
 		}
 	}
 }
@@ -470,7 +470,7 @@ func splitPipeline(t *testing.T, line string) [][]Choice {
 			}
 			words = append(words, Choice{op, true})
 		case '"', '$', '`', ';', '&', '*', '(', ')':
-			t.Fatalf("%q is not for both sides: quote it", line)
+			t.Fatalf("%q means something else to the two sides: quote it", line)
 		default:
 			text.WriteByte(c)
 			inWord = true

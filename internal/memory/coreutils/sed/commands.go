@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// operands reads what belongs to the command; keep tells that it is one to be executed.
+// operands reads what belongs to the command; keep reports whether the command is one to execute.
 func (p *sedParser) operands(c *sedInstruction) (keep bool) {
 	switch c.name {
 	case '#':
@@ -65,7 +65,7 @@ func (p *sedParser) comment(c *sedInstruction) {
 
 // version is the v command: a script may ask for a sed that is new enough.
 func (p *sedParser) version() {
-	if wanted := p.readLabel(); versionLess("4.9", wanted) {
+	if wanted := p.readLabel(); isOlderVersion("4.9", wanted) {
 		p.fail(sedErrVersion)
 	}
 }
@@ -207,7 +207,7 @@ func (p *sedParser) textCommand(c *sedInstruction) {
 	p.prog.list = p.prog.list[:len(p.prog.list)-1]
 }
 
-// readText reads the text of the pending command. What stands behind a backslash stays; a text that
+// readText reads the text of the pending command. A character behind a backslash stays; a text that
 // ends with one keeps all of its backslashes, as in GNU's.
 func (p *sedParser) readText() {
 	raw := p.text
@@ -294,8 +294,8 @@ func (p *sedParser) charsOf(text string) []string {
 	return list
 }
 
-// versionLess compares versions as strverscmp(3) does those of sed.
-func versionLess(a, b string) bool {
+// isOlderVersion compares versions as strverscmp(3) does those of sed.
+func isOlderVersion(a, b string) bool {
 	for a != "" && b != "" {
 		if ascii.IsDigit(int(a[0])) && ascii.IsDigit(int(b[0])) {
 			x, y := leadingDigits(a), leadingDigits(b)

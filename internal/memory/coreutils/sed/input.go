@@ -16,9 +16,9 @@ import (
 // sedInput reads the lines of all files.
 type sedInput struct {
 	names  []string
-	name   string // of the file in hand
+	name   string // of the current file
 	in     io.ReadCloser
-	number int // of the line in hand
+	number int // of the current line
 	fresh  bool
 	stdin  bool // in is standard input
 
@@ -94,7 +94,7 @@ func (s *sed) nextLine() (line []byte, complete, ok bool) {
 	}
 }
 
-// fill reads more of the file in hand; false at its end.
+// fill reads more of the current file; false at its end.
 func (s *sed) fill() bool {
 	in := &s.input
 	if in.eof {
@@ -114,7 +114,7 @@ func (s *sed) fill() bool {
 	}
 	room := in.buf[in.w:]
 	if s.unbuffered && in.stdin {
-		room = room[:1] // What is behind the line is for others.
+		room = room[:1] // The next reader gets the text behind the line.
 	}
 	n, err := in.in.Read(room)
 	in.w += n
@@ -179,7 +179,7 @@ func (s *sed) separateFile() {
 	}
 }
 
-// closeInput is done with the file in hand; ended tells that all of it was read.
+// closeInput is done with the current file; ended reports whether all of it was read.
 func (s *sed) closeInput(ended bool) {
 	in := &s.input
 	if in.in == nil {
@@ -242,7 +242,7 @@ func (s *sed) isLast() bool {
 	return true
 }
 
-// beginInPlace makes the file that takes the place of the one in hand.
+// beginInPlace makes the file that takes the place of the current one.
 func (s *sed) beginInPlace() bool {
 	in := &s.input
 	name := in.name
@@ -296,7 +296,7 @@ func (s *sed) endInPlace() {
 		s.panic("couldn't write to %s: %s", in.name, shell.Strerror(err))
 		return
 	}
-	// As the owner allows: a process without the right keeps its own.
+	// Without the rights for this, the file keeps the process's owner or mode.
 	_ = s.p.Chown(temp, in.uid, in.gid, false)
 	_ = s.p.Chmod(temp, in.mode)
 	if s.suffix != "" {
@@ -312,7 +312,7 @@ func (s *sed) endInPlace() {
 	}
 }
 
-// dropInPlace leaves the file in hand as it was.
+// dropInPlace leaves the current file as it was.
 func (s *sed) dropInPlace() {
 	if in := &s.input; in.temp != "" {
 		_ = s.main.closer.Close()

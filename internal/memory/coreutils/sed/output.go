@@ -185,7 +185,7 @@ func (s *sed) copyFile(name string) {
 	}
 }
 
-// hasOutputFailed reports that the output has no reader.
+// hasOutputFailed reports whether the output has no reader.
 func (s *sed) hasOutputFailed() bool {
 	_, err := s.main.Write(nil)
 	return err != nil

@@ -19,7 +19,7 @@ type sed struct {
 	prog   sedProgram
 	input  sedInput
 	stdout *sedOutput
-	main   *sedOutput // standard output, or what becomes of the file in hand
+	main   *sedOutput // standard output, or what becomes of the current file
 
 	line         []byte // the pattern space
 	borrowed     bool   // it lies in the input's buffer
@@ -203,7 +203,7 @@ func (s *sed) panicRegex(err error) {
 	s.ended = err
 }
 
-// matches reports whether the address means the line in hand.
+// matches reports whether the address means the current line.
 func (s *sed) matches(a *sedAddress) bool {
 	switch a.kind {
 	case sedLine:
@@ -220,7 +220,7 @@ func (s *sed) matches(a *sedAddress) bool {
 	return false
 }
 
-// isSelected reports whether the command is for the line in hand.
+// isSelected reports whether the command is for the current line.
 func (s *sed) isSelected(c *sedInstruction) bool {
 	if c.a1 == nil {
 		return true
@@ -283,7 +283,7 @@ func (s *sed) isInside(c *sedInstruction, n int) bool {
 	return true
 }
 
-// cycle executes the script on the line in hand, again when D asks for it.
+// cycle executes the script on the current line, again when D asks for it.
 func (s *sed) cycle() {
 	for s.ended == nil {
 		again, silent := s.execute()

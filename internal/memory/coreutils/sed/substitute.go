@@ -197,7 +197,7 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 		out = append(out, line[start:begin]...)
 		switch {
 		case begin == end && begin == last:
-			// An empty match behind another one is none.
+			// An empty match right behind another one does not count.
 		case count+1 < sub.number:
 			count++
 			out = append(out, line[begin:end]...)

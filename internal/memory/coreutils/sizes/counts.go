@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
 )
 
-// IsRangeError tells a number that is too large from text that is none.
+// IsRangeError reports whether the text was a number that is too large, and not invalid.
 func IsRangeError(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
 // ParseBytes reads a count with a suffix; the text is the error: "invalid", "suffix" or "large".

@@ -20,7 +20,7 @@ var (
 )
 
 // Parse reads a whole number with an optional unit: K and KiB are 1024, KB 1000, and so on;
-// b is 512 and B nothing where allowed names them. plain tells that there was no number.
+// b is 512 and B nothing where allowed names them. plain reports that there was no number.
 func Parse(s, allowed string) (n int64, plain bool, err error) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {

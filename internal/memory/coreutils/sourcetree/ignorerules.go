@@ -51,7 +51,7 @@ func (r *ignoreRule) matches(path string, isDir bool) bool {
 		flags |= fnmatch.Fold
 	}
 	if !r.anchored {
-		return globBraces(r.parts[0], path[strings.LastIndexByte(path, '/')+1:], flags)
+		return matchBraces(r.parts[0], path[strings.LastIndexByte(path, '/')+1:], flags)
 	}
 	return MatchParts(r.parts, strings.Split(path, "/"), flags)
 }
@@ -70,7 +70,7 @@ func MatchParts(pattern, path []string, flags fnmatch.Flags) bool {
 			}
 			return false
 		}
-		if len(path) == 0 || !globBraces(pattern[0], path[0], flags) {
+		if len(path) == 0 || !matchBraces(pattern[0], path[0], flags) {
 			return false
 		}
 		pattern, path = pattern[1:], path[1:]
@@ -78,15 +78,15 @@ func MatchParts(pattern, path []string, flags fnmatch.Flags) bool {
 	return len(path) == 0
 }
 
-// globBraces is glob with {a,b}, of which there may be one level.
-func globBraces(pattern, name string, flags fnmatch.Flags) bool {
+// matchBraces is glob with {a,b}, of which there may be one level.
+func matchBraces(pattern, name string, flags fnmatch.Flags) bool {
 	open := strings.IndexByte(pattern, '{')
 	end := strings.IndexByte(pattern, '}')
 	if open < 0 || end < open {
 		return fnmatch.Match(pattern, name, flags)
 	}
 	for word := range strings.SplitSeq(pattern[open+1:end], ",") {
-		if globBraces(pattern[:open]+word+pattern[end+1:], name, flags) {
+		if matchBraces(pattern[:open]+word+pattern[end+1:], name, flags) {
 			return true
 		}
 	}
@@ -144,7 +144,7 @@ func (i ignoreFiles) enter(p *shell.Proc, dir string, own ...string) ignoreFiles
 	base := strings.TrimSuffix(dir, "/")
 	if _, err := p.Lstat(base + "/.git"); err == nil {
 		i.git = true
-		// What is above a repository is none of its business.
+		// Rules of directories above a repository do not apply inside it.
 		if f, ok := readIgnoreFile(p, base+"/.git/info/exclude", dir); ok && !i.own {
 			i.list = append(slices.Clip(i.list), f)
 		}

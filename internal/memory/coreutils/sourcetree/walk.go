@@ -20,10 +20,10 @@ type Walk struct {
 	Follow   bool
 	Depth    int // how far below; -1 for any
 	globs    []ignoreRule
-	only     bool // some glob says what to take
+	only     bool // there is a glob without !
 	Types    *FileTypes
 	Failed   bool
-	All      bool // tell directories too, and take what types leave out
+	All      bool // report directories too, and include files that the types exclude
 }
 
 // File is something that the walk has come to.

@@ -188,7 +188,7 @@ func (c *csplit) create() bool {
 	return true
 }
 
-// write writes the lines up to end to the file in hand, or drops them if there is none. It returns
+// write writes the lines up to end to the current file, or drops them if there is none. It returns
 // false when that failed.
 func (c *csplit) write(end int) bool {
 	if end <= c.next {
@@ -216,7 +216,7 @@ func (c *csplit) writeFailed(err error) bool {
 	return c.fail()
 }
 
-// close ends the file in hand, and tells of its length.
+// close ends the current file, and prints its length.
 func (c *csplit) close() bool {
 	if c.file == nil {
 		return true

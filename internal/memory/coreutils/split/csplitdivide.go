@@ -216,7 +216,7 @@ func (c *csplit) upToMatch(d *csplitDivision, repetition int) bool {
 	return c.close()
 }
 
-// noMatch ends the run: well, when the pattern is for all that there is.
+// noMatch ends the run, without an error when the pattern repeats as often as it matches.
 func (c *csplit) noMatch(d *csplitDivision, repetition int) bool {
 	if d.repeat >= 0 {
 		c.p.Warn("%s: match not found%s", quoting.Name(d.text), onRepetition(repetition))

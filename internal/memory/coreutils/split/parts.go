@@ -47,7 +47,7 @@ func (c *splitParts) run(s *split, name string, in io.Reader) int {
 		if s.out.hasInput && s.out.input.IsDir() {
 			err = syscall.EISDIR
 		} else {
-			in, size, err = measured(s.p, in)
+			in, size, err = measureInput(s.p, in)
 		}
 		if err != nil {
 			if s.p.Context().Err() != nil || errors.Is(err, shell.ErrFuel) {
@@ -80,8 +80,8 @@ func (c *splitParts) run(s *split, name string, in io.Reader) int {
 	return s.status(name, l, nil)
 }
 
-// measured returns how much is left of the input. What cannot tell is read to its end.
-func measured(p *shell.Proc, in io.Reader) (io.Reader, int64, error) {
+// measureInput returns how much is left of the input. Input of unknown length is read to its end.
+func measureInput(p *shell.Proc, in io.Reader) (io.Reader, int64, error) {
 	if f, ok := in.(io.ReadSeeker); ok {
 		here, err := f.Seek(0, io.SeekCurrent)
 		if err == nil {
@@ -101,7 +101,7 @@ type splitPart struct {
 	*splitParts
 	s      *split
 	each   int64 // size of a part; the last one takes the rest
-	number int64 // of the part in hand, from 1; 0 before the first
+	number int64 // of the current part, from 1; 0 before the first
 	stdout *program.Output
 }
 
@@ -125,7 +125,7 @@ func (d *splitPart) reach(number int64) error {
 	return nil
 }
 
-// write adds to the part in hand.
+// write adds to the current part.
 func (d *splitPart) write(b []byte) error {
 	if d.only == 0 {
 		return d.s.out.write(b)
@@ -204,7 +204,7 @@ func (d *splitPart) lines(l *program.LineReader) error {
 	}
 }
 
-// whole returns how much of b, which is at an offset, belongs to the part in hand for sure.
+// whole returns how much of b, which begins at an offset, certainly belongs to the current part.
 func (d *splitPart) whole(b []byte, at int64) int {
 	from := int64(0)
 	if d.number == d.count {

@@ -28,7 +28,7 @@ type splitPieces struct {
 	input      vfs.Info
 	hasInput   bool
 
-	suffix []int // of the piece in hand; nil before the first
+	suffix []int // of the current piece; nil before the first
 	piece  *splitPiece
 }
 
@@ -44,7 +44,7 @@ var (
 	errSplitInput    = errors.New("would overwrite input; aborting")
 )
 
-// splitFailure is a filter's failure, which has been told.
+// splitFailure is a filter's failure that has already been reported.
 type splitFailure struct{ status int }
 
 func (splitFailure) Error() string { return "the filter failed" }
@@ -86,7 +86,7 @@ func (s *splitPieces) knowInput(name string) {
 	s.input, s.hasInput = info, err == nil
 }
 
-// name is that of the piece in hand.
+// name is that of the current piece.
 func (s *splitPieces) name() string {
 	var b strings.Builder
 	b.WriteString(s.prefix)
@@ -123,7 +123,7 @@ func (s *splitPieces) advance() error {
 	return nil
 }
 
-// open begins the next piece, beside the one in hand.
+// open begins the next piece, beside the current one.
 func (s *splitPieces) open() (*splitPiece, error) {
 	if err := s.advance(); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *splitPieces) startFilter(piece *splitPiece) error {
 	return nil
 }
 
-// next ends the piece in hand and begins another.
+// next ends the current piece and begins another.
 func (s *splitPieces) next() error {
 	err := s.close()
 	if err == nil {
@@ -190,7 +190,7 @@ func (s *splitPieces) next() error {
 
 func (s *splitPieces) write(b []byte) error { return s.piece.write(b) }
 
-// close ends the piece in hand.
+// close ends the current piece.
 func (s *splitPieces) close() error {
 	piece := s.piece
 	s.piece = nil

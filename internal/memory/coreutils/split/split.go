@@ -118,7 +118,7 @@ func runSplit(p *shell.Proc) int {
 	return s.status(name, l, s.copy(l))
 }
 
-// status ends the last piece and tells what went wrong.
+// status ends the last piece, reports errors, and returns the exit status.
 func (s *split) status(name string, l *program.LineReader, err error) int {
 	if e := s.out.close(); err == nil {
 		err = e
@@ -276,7 +276,7 @@ func (s *split) copy(l *program.LineReader) error {
 	}
 }
 
-// part returns how much of b goes into the piece in hand.
+// part returns how much of b goes into the current piece.
 func (s *split) part(b []byte, left *int64) int {
 	if s.kind == 'b' {
 		n := min(int64(len(b)), *left)

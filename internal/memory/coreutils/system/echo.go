@@ -59,7 +59,7 @@ func isEchoOption(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "neE") == ""
 }
 
-// echoEscapes reads backslashes; stop tells that \c ended the text.
+// echoEscapes reads backslashes; stop reports that \c ended the text.
 func echoEscapes(s string) (text string, stop bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

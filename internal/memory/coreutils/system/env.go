@@ -77,7 +77,7 @@ func runEnv(p *shell.Proc) int {
 	}
 }
 
-// options reads options; again tells that -S has put others into their place.
+// options reads options; again reports that -S has replaced them by others.
 func (e *environment) options(args *[]string) (rest []string, again bool, status int) {
 	o := program.NewOptions(e.proc, envCommand, envOptions)
 	o.Parser = getopt.New(*args, envOptions)
@@ -191,7 +191,7 @@ func (e *environment) start(args, env []string) int {
 		}
 		return status
 	}
-	// The path: the child's environment may lead elsewhere, or nowhere.
+	// Pass the path that was found: PATH in the child's environment may name another program, or none.
 	args = append([]string{path}, args[1:]...)
 	return e.proc.Run(shell.Spawn{Args: args, Env: env, Dir: e.dir, Ignore: e.ignore})
 }

@@ -39,7 +39,7 @@ var idOptions = []getopt.Option{
 	{Short: 'a'},
 }
 
-// identity is a user with his groups, the first of which is his own.
+// identity is a user with the groups that it is in, its own group first.
 type identity struct {
 	uid    uint32
 	groups []uint32
@@ -165,16 +165,16 @@ func (j *idJob) text(who identity) string {
 		return strings.Join(list, separator)
 	}
 	user, ok := accounts.ByID(j.accounts.AllUsers(), who.uid)
-	s := "uid=" + both(who.uid, user.Name, ok)
+	s := "uid=" + formatAccount(who.uid, user.Name, ok)
 	list := make([]string, len(who.groups))
 	for i, g := range who.groups {
 		group, ok := accounts.ByID(j.accounts.AllGroups(), g)
-		list[i] = both(g, group.Name, ok)
+		list[i] = formatAccount(g, group.Name, ok)
 	}
 	return s + " gid=" + list[0] + " groups=" + strings.Join(list, ",")
 }
 
-func both(id uint32, name string, known bool) string {
+func formatAccount(id uint32, name string, known bool) string {
 	if !known {
 		return accounts.FormatID(id)
 	}

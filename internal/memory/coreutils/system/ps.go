@@ -46,7 +46,7 @@ var psOptions = []getopt.Option{
 	{Short: 'U', Long: "User", Arg: getopt.Required, ID: 'u'},
 }
 
-// psColumn is a column: its title, and whether it stands to the right.
+// psColumn is a column: its title, and whether it is right-aligned.
 type psColumn struct {
 	name, title string
 	right       bool

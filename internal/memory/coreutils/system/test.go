@@ -256,7 +256,7 @@ func isBinary(op string) bool {
 
 func isUnary(op string) bool { return strings.IndexByte("bcdefgGhkLNOprsStuwxnz", op[1]) >= 0 }
 
-// binary evaluates an operator between two words; length tells that the first is -l.
+// binary evaluates an operator between two words; length reports that the first is -l.
 func (t *testParser) binary(length bool) (bool, error) {
 	if length {
 		t.pos++

@@ -121,7 +121,7 @@ func runUuidgen(p *shell.Proc) int {
 	return program.PrintLine(p, uuid(sum[:16]).marked(5).String())
 }
 
-// newUUID makes one of chance, or of the time.
+// newUUID makes a UUID from random numbers or from the time.
 func newUUID(p *shell.Proc, kind rune) uuid {
 	u := randomUUID(p.Rand())
 	if kind != 't' {

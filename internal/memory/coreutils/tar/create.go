@@ -124,7 +124,7 @@ func (w *tarPacker) dump(path, name string) error {
 	return w.dumpFile(h, &info, path, name)
 }
 
-// header says of a file what is not its content.
+// header returns the attributes of a file.
 func (w *tarPacker) header(info *vfs.Info, stored string) *tarfile.Header {
 	h := &tarfile.Header{
 		Name: w.rename.apply(w.p, stored, ofMember), Type: tarfile.Regular, Mode: filemode.Bits(info.Mode),
@@ -196,7 +196,7 @@ func (w *tarPacker) member(h *tarfile.Header, name string) error {
 	return nil
 }
 
-// errTarSkip passes over a file.
+// errTarSkip means that the file is skipped.
 var errTarSkip = errors.New("tar: not dumped")
 
 func (w *tarPacker) dumpDir(h *tarfile.Header, path, name string) error {
@@ -380,7 +380,7 @@ func (w *tarPacker) findRuns(h *tarfile.Header, f *vfs.File) error {
 		}
 		for len(b) > 0 {
 			part := b[:min(len(b), sparseUnit-int(off%sparseUnit))]
-			if !allZero(part) {
+			if !isAllZero(part) {
 				if last := len(h.Runs) - 1; last >= 0 && h.Runs[last].Off+h.Runs[last].Size == off {
 					h.Runs[last].Size += int64(len(part))
 				} else {
@@ -399,7 +399,7 @@ func (w *tarPacker) findRuns(h *tarfile.Header, f *vfs.File) error {
 	return nil
 }
 
-func allZero(b []byte) bool {
+func isAllZero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
 			return false

@@ -20,7 +20,7 @@ const (
 	off
 )
 
-// orUsual returns s, or what is usual.
+// orUsual returns s, or the default when s is unset.
 func orUsual(s, usual state) state {
 	if s == unset {
 		return usual
@@ -34,7 +34,7 @@ type tarMatching struct {
 	fold                       bool
 }
 
-// matches reports whether a name, or with below a directory above it, is what the pattern says.
+// matches reports whether the pattern matches a name or, with below, a directory above it.
 func (m tarMatching) matches(pattern, name string, below bool) bool {
 	flags := fnmatch.Flags(0)
 	if m.slash == off {
@@ -79,7 +79,7 @@ type tarExclusion struct {
 	tags     []tarTag
 }
 
-// tarPattern is a pattern of what is left out.
+// tarPattern is a pattern of names to exclude.
 type tarPattern struct {
 	text   string
 	match  tarMatching

@@ -203,7 +203,7 @@ func (u *tarUnpacker) newerThere(h *tarfile.Header, path string) bool {
 	return err == nil && !info.IsDir() && !info.Mtime.Truncate(time.Second).Before(h.Mtime.Truncate(time.Second))
 }
 
-// checkTime warns of times that cannot be.
+// checkTime warns of implausible times.
 func (u *tarUnpacker) checkTime(h *tarfile.Header, name string) {
 	if u.take.touch {
 		return
@@ -275,7 +275,7 @@ func (u *tarUnpacker) try(path, rel, what string, fn func() error) bool {
 	return false
 }
 
-// clear removes what is in the way; a directory only when it is empty.
+// clear removes an existing file at the path; a directory only when it is empty.
 func (u *tarUnpacker) clear(path string) bool { return u.remove(path) == nil }
 
 func (u *tarUnpacker) remove(path string) error {
@@ -291,7 +291,7 @@ func (u *tarUnpacker) remove(path string) error {
 	return u.p.Rmdir(path)
 }
 
-// skipped tells of a file that stays as it is.
+// skipped reports a file that stays as it is.
 func (u *tarUnpacker) skipped(rel string) {
 	if u.verbose > 0 {
 		u.warn("%s: skipping existing file", rel)
@@ -352,7 +352,7 @@ func (u *tarUnpacker) directory(h *tarfile.Header, path, rel string) {
 	}
 }
 
-// symlink makes a link. One that may lead out of where members belong is made last.
+// symlink makes a link. A link that may lead out of the target directory is made last.
 func (u *tarUnpacker) symlink(h *tarfile.Header, path, rel string) {
 	target, _ := u.memberPath(h.Link, ofSymlink)
 	what := "create symlink to " + quoting.Name(target)
@@ -433,7 +433,7 @@ func (u *tarUnpacker) isParentMissing(path string) bool {
 	return err != nil
 }
 
-// noSource is the error of a link to nothing, which no directory mends.
+// noSource is the error of a hard link to a missing file. Making directories does not help then.
 type noSource struct{ err error }
 
 func (n *noSource) Error() string { return n.err.Error() }

@@ -102,7 +102,7 @@ func Test_No_Zip_Writes_Outside(t *testing.T) {
 	}
 }
 
-// Test_Bombs_Meet_The_Limits takes out what is small packed and large unpacked.
+// Test_Bombs_Meet_The_Limits extracts archives that are small when packed and large when unpacked.
 func Test_Bombs_Meet_The_Limits(t *testing.T) {
 	t.Parallel()
 	maker := programtest.HostileTree(t, nil, vfs.Limits{Bytes: -1, FileBytes: -1})

@@ -44,7 +44,7 @@ type tarJob struct {
 	ignoreUnreadable                                                    bool
 	sortInodes, totals                                                  bool
 	newer                                                               time.Time
-	dates                                                               []string // what is said of dates
+	dates                                                               []string // messages about the dates of options
 	startAt                                                             string
 	occurrence                                                          int
 
@@ -142,21 +142,21 @@ func (j *tarJob) finish(err error) int {
 }
 
 func (j *tarJob) user(id uint32) string {
-	return remembered(&j.users, id, func() string {
+	return lookUpOnce(&j.users, id, func() string {
 		e, _ := accounts.ByID(j.accounts.AllUsers(), id)
 		return e.Name
 	})
 }
 
 func (j *tarJob) group(id uint32) string {
-	return remembered(&j.groups, id, func() string {
+	return lookUpOnce(&j.groups, id, func() string {
 		e, _ := accounts.ByID(j.accounts.AllGroups(), id)
 		return e.Name
 	})
 }
 
-// remembered looks a name up once.
-func remembered(m *map[uint32]string, id uint32, look func() string) string {
+// lookUpOnce looks a name up once.
+func lookUpOnce(m *map[uint32]string, id uint32, look func() string) string {
 	name, ok := (*m)[id]
 	if !ok {
 		if *m == nil {

@@ -141,7 +141,7 @@ func (j *tarJob) letterOf(o *program.Options) byte {
 	return '?'
 }
 
-// archiveOption takes what is about the archive as a whole.
+// archiveOption takes the options about the archive as a whole.
 func (j *tarJob) archiveOption(o *program.Options) bool {
 	switch o.ID {
 	case 'f':
@@ -225,7 +225,7 @@ func (j *tarJob) packProgram(o *program.Options) {
 	j.packing.program = true
 }
 
-// memberOption takes what is about the members.
+// memberOption takes the options about the members.
 func (j *tarJob) memberOption(o *program.Options) {
 	switch o.ID {
 	case 'N', tarNewerMtime:

@@ -244,7 +244,7 @@ func (r *tarRule) write(b *strings.Builder, in []byte, caps []int) {
 	}
 }
 
-// safeName takes from a name what leads out of where members belong, and says so once.
+// safeName removes the leading part of a name that leads out of the target directory, and warns once.
 func (j *tarJob) safeName(name string, link bool) string {
 	at := 0
 	if !j.rename.absolute {

@@ -127,9 +127,9 @@ const (
 	tarOldArchive
 	tarPosix
 	tarIgnoreFailedRead
-	tarAccepted      // what makes no difference here
+	tarAccepted      // accepted without effect
 	tarAcceptedValue // the same, with an argument
-	tarRefused       // what is not here
+	tarRefused       // not supported
 	tarRefusedValue
 )
 

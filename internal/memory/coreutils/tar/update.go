@@ -32,7 +32,7 @@ func (j *tarJob) openUpdate(fn func(h *tarfile.Header, end int64)) (f *vfs.File,
 // scan reads the headers of an archive and returns where the last member ends.
 func (j *tarJob) scan(f *vfs.File, fn func(h *tarfile.Header, end int64)) (int64, error) {
 	in := bufio.NewReaderSize(fuelReader{j.p, f}, program.BufferSize)
-	head, _ := in.Peek(tarfile.BlockSize) // What is wrong shows when it is read.
+	head, _ := in.Peek(tarfile.BlockSize) // Reading the archive reports the error.
 	if codec.Sniff(head) != codec.None && !tarfile.IsHeader(head) {
 		return 0, j.fatal("Cannot update compressed archives")
 	}

@@ -82,7 +82,7 @@ func runEnvsubst(p *shell.Proc) int {
 	return out.Close(0)
 }
 
-// substitute calls fn for each variable of a text, and with name "" for what stands between them.
+// substitute calls fn for each variable of a text, and with name "" for the text between them.
 func substitute(text string, fn func(text, name string)) {
 	for {
 		i := strings.IndexByte(text, '$')

@@ -256,7 +256,7 @@ type unexpander struct {
 	column     int
 	convert    bool
 	afterBlank bool
-	single     bool // one held blank stands right before a stop, and stays one
+	single     bool // one held blank is right before a stop, and stays one
 }
 
 func (u *unexpander) char(c byte) {

@@ -104,7 +104,7 @@ func runFmt(p *shell.Proc) int {
 	return f.out.Close(status)
 }
 
-// setPrefix divides the prefix: how many blanks stand around it matters only at least.
+// setPrefix divides the prefix: the blanks around it are a minimum.
 func (s *fmtStyle) setPrefix(text string) {
 	core := strings.TrimLeft(text, " ")
 	s.lead = len(text) - len(core)

@@ -60,7 +60,7 @@ const (
 	endsSentence // and the sentence too
 )
 
-// The costs of a line, and what is gained by places that are good to end one.
+// The costs of a line, and the gains for good places to end one.
 const (
 	costOff        = 100 // for columns off the goal, squared
 	costUneven     = 50  // for columns that two lines differ by, squared
@@ -80,8 +80,8 @@ func (g *paragraph) begin(first lineHead, rest int) {
 	g.text, g.words = g.text[:0], g.words[:0]
 }
 
-// add adds the word that begins at start and ends with the text. gap is how many blanks stand
-// behind it; uniform says that there shall be as many as is usual.
+// add adds the word that begins at start and ends with the text. gap is the number of blanks behind it; uniform says that there
+// shall be as many as is usual.
 func (g *paragraph) add(start, gap int, endsLine, uniform bool) {
 	word := g.text[start:]
 	ending := endingOf(word)

@@ -24,7 +24,7 @@ type formatter struct {
 type lineHead struct {
 	kind   lineKind
 	prefix int // the column of the prefix
-	body   int // the column of what stands behind it
+	body   int // the column of the text behind it
 	match  int // bytes of the prefix that are there
 }
 
@@ -136,7 +136,7 @@ func (f *formatter) copyLine() {
 	f.in.RestOfLine(func(piece []byte) { _, _ = f.out.Write(piece) })
 }
 
-// pad writes what leads from one column to another.
+// pad writes blanks or tabs from one column to another.
 func (f *formatter) pad(from, to int) {
 	if last := to &^ 7; f.tabs && last > from+1 {
 		program.WriteRepeated(f.out, '\t', last>>3-from>>3)
@@ -205,7 +205,7 @@ func (f *formatter) words() {
 	}
 }
 
-// word reads a word and what stands behind it.
+// word reads a word and the blanks behind it.
 func (f *formatter) word() {
 	if len(f.para.words) == partWords {
 		f.fill(false)
@@ -214,7 +214,7 @@ func (f *formatter) word() {
 	start := len(g.text)
 	for f.ended == nil && f.in.More() {
 		n := 0
-		for n < len(f.in.Ahead) && !endsWord(f.in.Ahead[n]) {
+		for n < len(f.in.Ahead) && !isWordEnd(f.in.Ahead[n]) {
 			n++
 		}
 		if n == 0 {
@@ -236,7 +236,7 @@ func (f *formatter) word() {
 	g.add(start, f.column-from, !f.in.More() || f.in.Ahead[0] == '\n', f.uniform)
 }
 
-func endsWord(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
+func isWordEnd(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
 
 // makeRoom writes some of the text, which is as long as it may be, though a word that begins at
 // start has not ended. It returns where the word begins then. A word that is longer than all of

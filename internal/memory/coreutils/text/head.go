@@ -229,7 +229,7 @@ func (h *head) file(name string) bool {
 	return true
 }
 
-// copy writes what is wanted of a stream.
+// copy writes the requested part of a stream.
 func (h *head) copy(in io.Reader, name string) error {
 	if h.buf == nil {
 		h.buf = make([]byte, program.BufferSize)

@@ -144,7 +144,7 @@ func (s *shuf) chance() bool {
 		return false
 	}
 	defer f.Close()
-	// What the file holds decides, though not as GNU's would.
+	// The content of the file determines the order, but not the same one as GNU shuf.
 	seed := make([]byte, 32)
 	n, err := io.ReadFull(f, seed)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || n == 0 {

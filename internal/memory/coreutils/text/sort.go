@@ -103,7 +103,7 @@ var sortOptions = []getopt.Option{
 // sorter is a run of sort.
 type sorter struct {
 	p      *shell.Proc
-	global sortKey // what holds where a key says nothing of its own
+	global sortKey // the options of keys without options of their own
 	keys   []sortKey
 	tab    int // -1: fields begin at blanks
 	eol    byte

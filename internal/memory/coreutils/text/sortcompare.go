@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/versionorder"
 )
 
-// sortLine is a line: where it stands in the text, and the beginning of its first key as
+// sortLine is a line: its position in the text, and the beginning of its first key as
 // a number that compares as the key does, or equal.
 type sortLine struct {
 	prefix uint64
@@ -189,7 +189,7 @@ func (d decimal) float() float64 {
 	return f
 }
 
-// general is the number at the beginning of a key for -g: rank tells none, NaN and numbers apart.
+// general is the number at the beginning of a key for -g: rank distinguishes no number, NaN and numbers.
 func general(key []byte) (rank int, f float64) {
 	text := string(key[skipBlanks(key, 0):])
 	end := generalEnd(text)

@@ -57,12 +57,12 @@ func (k *sortKey) set(letter byte, start, end bool) bool {
 	return true
 }
 
-// isPlain reports whether the key says nothing of how it is compared.
+// isPlain reports whether the key has no options of its own.
 func (k *sortKey) isPlain() bool {
 	return k.kinds == 0 && !k.dictionary && !k.printable && !k.fold && !k.reverse && !k.skipStart && !k.skipEnd
 }
 
-// settle checks the keys and gives those that say nothing what holds for all.
+// settle checks the keys and gives the global options to those without options.
 func (s *sorter) settle() (fault string) {
 	for i := range s.keys {
 		k := &s.keys[i]
@@ -201,7 +201,7 @@ func sortCount(s string) (n int, rest string, ok bool) {
 	return n, s[end:], true
 }
 
-// of returns the key's part of a line; tab is what stands between fields, -1 for
+// of returns the key's part of a line; tab is the separator of fields, -1 for
 // the change from blanks to others.
 func (k *sortKey) of(line []byte, tab int) []byte {
 	begin := k.begin(line, tab)

@@ -165,7 +165,7 @@ func (s *sorter) sort() {
 	s.sortBuckets(ends[:])
 }
 
-// firstByte returns where the highest byte stands that is not the same in all prefixes.
+// firstByte returns the position of the highest byte that differs between prefixes.
 func (s *sorter) firstByte() int {
 	var differ uint64
 	for _, l := range s.lines {

@@ -159,7 +159,7 @@ func (t *tac) lastSeparator(b []byte, end int) (at, n int) {
 	for n := len(t.starts); n > 0; n-- {
 		at = t.starts[n-1]
 		t.starts = t.starts[:n-1]
-		// What was found with all of the text behind it may be shorter, or nothing, in front of end.
+		// A match that was found in the whole text may be shorter, or none, when the text stops at end.
 		if at < end && t.re.Find(b[:end], at, caps[:]) && caps[0] == at && caps[1] > at {
 			return at, caps[1] - at
 		}

@@ -16,7 +16,7 @@ func lastIndexByte(b []byte, c byte) int { return bytes.LastIndexByte(b, c) }
 
 func countByte(b []byte, c byte) int64 { return int64(bytes.Count(b, []byte{c})) }
 
-// followedFile is a file that more is expected of.
+// followedFile is a file that tail -f watches.
 type followedFile struct {
 	name, label string
 	in          io.ReadCloser // nil when there is none of that name

@@ -79,7 +79,7 @@ func trShow(c byte) string {
 	return "\\" + string([]byte{'0' + c>>6, '0' + c>>3&7, '0' + c&7})
 }
 
-// is reports whether an unescaped c stands at i.
+// is reports whether an unescaped c is at i.
 func (r *trReader) is(i int, c byte) bool { return i < len(r.c) && r.c[i] == c && r.free[i] }
 
 func (r *trReader) put(c byte, free bool) {

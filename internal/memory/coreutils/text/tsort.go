@@ -150,7 +150,7 @@ func (t *tsort) ready() []int {
 }
 
 // breakLoop finds a loop as GNU's does, by going from a word to one that has to come before it until
-// one comes again; it tells of the words and takes the last pair out.
+// one comes again; it prints the words and takes the last pair out.
 func (t *tsort) breakLoop() bool {
 	at := -1
 	chain := map[int]int{} // from a word to the one it was found from
@@ -183,7 +183,7 @@ func (t *tsort) breakLoop() bool {
 	}
 }
 
-// cut tells of the loop that goes from k to at and back, and takes the pair of k and at out.
+// cut prints the loop that goes from k to at and back, and takes the pair of k and at out.
 func (t *tsort) cut(k, at int, chain map[int]int) {
 	for i := at; ; i = chain[i] {
 		t.p.Warn("%s", t.nodes[i].name)

@@ -84,7 +84,7 @@ type uniq struct {
 	eol                          byte
 	digits                       bool // the last option was a digit of the obsolete -N
 
-	first   []byte // of the group in hand
+	first   []byte // of the current group
 	times   int
 	written bool
 }
@@ -129,7 +129,7 @@ func runUniq(p *shell.Proc) int {
 	return u.run(in, append(args, "-")[0])
 }
 
-// option takes one option; only tells that it leaves lines out.
+// option takes one option; only reports whether it leaves lines out.
 func (u *uniq) option(o *program.Options) (only bool) {
 	if o.ID >= '0' && o.ID <= '9' {
 		if !u.digits {
@@ -250,7 +250,7 @@ func (u *uniq) line(line []byte) {
 	_ = u.out.WriteByte(u.eol)
 }
 
-// finish writes what is to be written of the group in hand.
+// finish writes what is to be written of the current group.
 func (u *uniq) finish() {
 	if u.all || u.group {
 		return

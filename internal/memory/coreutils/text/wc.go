@@ -143,8 +143,7 @@ func (w *wc) orStdin(names []string, from string) []string {
 	return names
 }
 
-// measure finds how wide the columns are: as the sizes of all files together, for what has no
-// size 7.
+// measure finds how wide the columns are: as wide as the sum of the file sizes, or 7 when an input has no size.
 func (w *wc) measure(names []string, streamed bool) {
 	if streamed || len(names) == 0 && w.kinds() == 1 || len(names) == 1 && w.kinds() == 1 {
 		return

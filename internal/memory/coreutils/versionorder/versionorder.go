@@ -46,17 +46,17 @@ func versionSuffix(s string) int {
 	end := len(s)
 	for {
 		i := end
-		for i > 0 && (versionLetter(s[i-1]) || s[i-1] >= '0' && s[i-1] <= '9') {
+		for i > 0 && (isVersionLetter(s[i-1]) || s[i-1] >= '0' && s[i-1] <= '9') {
 			i--
 		}
-		if i == 0 || i == end || s[i-1] != '.' || !versionLetter(s[i]) || i == 1 {
+		if i == 0 || i == end || s[i-1] != '.' || !isVersionLetter(s[i]) || i == 1 {
 			return len(s) - end
 		}
 		end = i - 1
 	}
 }
 
-func versionLetter(c byte) bool { return c == '~' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isVersionLetter(c byte) bool { return c == '~' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // compareRevisions compares like dpkg: parts without digits by letters first, parts with
 // digits by value.
@@ -91,7 +91,7 @@ func revisionOrder(s string, i int) int {
 		return 0
 	case s[i] == '~':
 		return -2
-	case versionLetter(s[i]):
+	case isVersionLetter(s[i]):
 		return int(s[i])
 	}
 	return int(s[i]) + 256

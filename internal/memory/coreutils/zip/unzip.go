@@ -169,7 +169,7 @@ func (j *unzipJob) open() int {
 	if j.info {
 		who = "zipinfo"
 	}
-	if j.info || j.test { // What looks into an archive answers there.
+	if j.info || j.test { // zipinfo and unzip -t report errors on standard output.
 		to = j.out
 	}
 	switch {

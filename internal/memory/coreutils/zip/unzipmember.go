@@ -87,7 +87,7 @@ func unzipVerb(f *zip.File) string {
 	return "inflating"
 }
 
-// target returns where a member goes. What would lead out is taken off.
+// target returns where a member goes. It removes parts of the name that lead out of the directory.
 func (j *unzipJob) target(f *zip.File) string {
 	name := strings.ReplaceAll(f.Name, "\x00", "")
 	if j.lower {
@@ -162,7 +162,7 @@ func (j *unzipJob) extract(f *zip.File) {
 	j.attributes(f, path)
 }
 
-// replaces decides about what is in the way, and removes it.
+// replaces decides whether to replace an existing file, and removes it then.
 func (j *unzipJob) replaces(f *zip.File, path string) bool {
 	info, err := j.p.Lstat(path)
 	if err != nil {

@@ -282,7 +282,7 @@ func (j *zipJob) write(old *zipArchive, drop map[*zip.File]bool) int {
 		}
 		if old != nil {
 			if info, e := old.file.Stat(); e == nil {
-				_ = j.p.Chmod(temp, info.Mode) // The new one is whole either way.
+				_ = j.p.Chmod(temp, info.Mode) // The new archive is complete either way.
 			}
 		}
 		err = j.p.Rename(temp, j.archive)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Cache maps names of programs to their paths. Processes share it after a fork; the first that writes, which its
-// epoch tells, copies it. The zero value is empty.
+// Cache maps names of programs to their paths. Processes share it after a fork; a process whose epoch is not that of the cache
+// copies it before it writes. The zero value is empty.
 type Cache struct {
 	entries map[string]*Entry
 	path    string // the PATH in which the programs were found

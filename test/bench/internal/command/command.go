@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Main calls run with a context that an interrupt or a termination signal ends. An error is printed after name, and the process
-// exits with status 1.
+// Main calls run with a context that an interrupt or a termination signal cancels. It prints an error after name, and exits
+// with status 1.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

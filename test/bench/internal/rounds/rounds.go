@@ -12,19 +12,19 @@ import (
 // Contender is an operation to measure.
 type Contender struct {
 	Name    string
-	Against string // the name of the one it is compared with; empty: with none
+	Against string // the name of the contender to compare with; "": none
 	Do      func(ctx context.Context) error
-	Undo    func(ctx context.Context) error // after each, unmeasured; nil: nothing
-	InRow   int                             // how often it is done in a round, of which each has its share; 0: once
+	Undo    func(ctx context.Context) error // called after each run, unmeasured; nil: nothing
+	InRow   int                             // the number of runs in a round, whose mean counts; 0: one
 
 	took []time.Duration // by round
 }
 
-// Group has the contenders that are measured in turn.
+// Group is a group of contenders that are measured in turn.
 type Group struct {
 	Title        string
 	All          []*Contender
-	Warm, Rounds int // rounds that do not count, and those that do
+	Warm, Rounds int // rounds that do not count, and rounds that do
 }
 
 // Table measures a group, and prints it as Markdown.

@@ -1,4 +1,4 @@
-// Package calls describes programs of file system calls, as text that people can read, shorten and run again.
+// Package calls describes programs of file system calls in a text form that users can read, shorten and run again.
 package calls
 
 import (
@@ -14,23 +14,23 @@ type Program struct {
 
 // Thread is a thread's calls.
 type Thread struct {
-	Loop   bool // it repeats them until the other threads have ended
-	Repeat int  // how often it makes them otherwise; 0 is once
+	Loop   bool // the thread repeats them until the other threads have ended
+	Repeat int  // the number of repetitions otherwise; 0 means 1
 	Calls  []Call
 }
 
-// Call is a system call, or a short sequence of them, with its arguments. In the texts {NAME} stands for a path of the
+// Call is a system call, or a short sequence of them, with its arguments. In the texts, {NAME} stands for a path of the
 // world and {pid}, {tid} and {r3} for the numbers of the process, the thread and the descriptor in register 3; {pad:9} is a
 // run of "./" of that many bytes.
 type Call struct {
 	Name     string
 	At, From string // directory descriptors: "cwd", or a register such as "r3"
-	Path     string // the entry that is made, opened or removed
+	Path     string // the entry that the call creates, opens or removes
 	Old      string // a rename's or link's other path, a symbolic link's text, the bytes of a write
-	Flip     string // a further thread keeps exchanging Path for it; "": none does
+	Flip     string // another thread keeps exchanging this path and Path; "": none
 	Flags    uint64
 	Mode     uint64
-	Reg      int // the register for the descriptor that the call returns, or takes
+	Reg      int // the register for the descriptor that the call returns, or closes
 }
 
 // Registers is the number of registers for descriptors, which all threads share.
@@ -78,7 +78,7 @@ func (c Call) String() string {
 	return b.String()
 }
 
-// Parse reads the text of a program. Empty lines and lines that begin with # mean nothing.
+// Parse reads the text of a program. It ignores empty lines and lines that begin with #.
 func Parse(text string) (Program, error) {
 	var p Program
 	for number, line := range strings.Split(text, "\n") {

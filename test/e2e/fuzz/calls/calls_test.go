@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/fuzz/calls"
 )
 
-func Test_A_Program_Is_Read_As_It_Was_Written(t *testing.T) {
+func Test_A_Program_Round_Trips_As_Text(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		p := calls.Generate(seed, seed%2 == 0)
@@ -34,7 +34,7 @@ func Test_A_Seed_Generates_One_Program(t *testing.T) {
 	}
 }
 
-func Test_A_Text_That_Is_No_Program_Is_Refused(t *testing.T) {
+func Test_An_Invalid_Program_Text_Is_Refused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"openat path=\"a\"", "thread\n openat path=\"a", "thread\n openat reg=8", "thread\n openat flags=x", "thread\n openat path", "thread repeat=x"} {
 		if p, err := calls.Parse(text); err == nil {
@@ -43,7 +43,7 @@ func Test_A_Text_That_Is_No_Program_Is_Refused(t *testing.T) {
 	}
 }
 
-func Test_Minimising_Leaves_The_Calls_That_Matter(t *testing.T) {
+func Test_Minimise_Retains_The_Necessary_Calls(t *testing.T) {
 	t.Parallel()
 	p := calls.Generate(3, false)
 	p.Threads[1].Calls = append(p.Threads[1].Calls, calls.Call{Name: "first"})

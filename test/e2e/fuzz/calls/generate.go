@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Protected are paths below a project that a sandbox must neither make nor change. {git} is the repository's git
+// Protected are paths below a project that a sandbox must neither create nor change. {git} is the repository's git
 // directory, {common} the one that linked work trees share.
 var Protected = []string{ //nolint:gochecknoglobals // a table
 	".git", "{git}/hooks", "{git}/hooks/pre-commit", "{git}/config", "{git}/config.worktree", "{git}/commondir", "{git}/info/attributes",
@@ -32,7 +32,7 @@ var (
 		"{home}/.cache/l", "{tmp}/t", "{tmp}/d", "src", "src/bare", "sub", "sub/nested", "{git}/info", "{git}/modules", "{git}/refs/heads/z", "{git}/objects/info"}
 	odd = []string{"n\nn", "\xff\xfe", "a ", " ", "...", ".git ", ".git.", "-rf", ".git\n", ".GIT", ".Mcp.Json", "a (deleted)", ".git\u200c", "{git}/HEAD", //nolint:gochecknoglobals // a table
 		"{git}/objects", "{git}/refs", "{git}/index", "{home}/outside", "{home}/outside/link", "{home}/outside/pipe", "..", ".", "", "/"}
-	// Contents make a host's git run the canary, or look elsewhere.
+	// Contents are configurations with which the host's git would run the canary, or read other places.
 	contents = []string{ //nolint:gochecknoglobals // a table
 		"#!/bin/sh\nexec {canary}\n", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = {work}\n\tfsmonitor = {canary}\n\thooksPath = {tools}\n", "ref: refs/heads/main\n",
 		"gitdir: {work}/d\n", "gitdir: {work}/src/bare\n", "{work}/d\n", "x\n",
@@ -67,7 +67,7 @@ func (g generator) budget(loop bool) int {
 	return 20 + g.IntN(60)
 }
 
-// one reports true once in n times.
+// one returns true once in n times.
 func (g generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func (g generator) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -130,7 +130,7 @@ func (g generator) spell(p string) string {
 	return p + g.pick("\x00x", "\n", " ", "\xff")
 }
 
-// step returns one call or a few that belong together.
+// step returns one call, or a few related calls.
 func (g generator) step() []Call {
 	switch g.IntN(12) {
 	case 0:
@@ -191,7 +191,7 @@ func (g generator) call() Call {
 	case "umount2":
 		c.Flags = unix.MNT_DETACH
 	case "chdir", "fchdir", "chroot":
-		if g.one(2) { // not too often, or most paths lead nowhere
+		if g.one(2) { // rarely, otherwise most paths do not exist
 			c = Call{Name: "chdir", Path: "{work}"}
 		}
 	case "openpath":
@@ -206,7 +206,7 @@ func (g generator) call() Call {
 	return c
 }
 
-// repository makes the parts of a repository in one directory, in any order and by different calls.
+// repository creates the parts of a repository in one directory, in any order and with different calls.
 func (g generator) repository() []Call {
 	dir := g.pick("d", "new", "src/bare", "{git}/d", "{home}/.cache/d", "d/e", "new/.git", "a")
 	out := []Call{{Name: "mkdirat", At: "cwd", Path: dir, Mode: 0o755}}
@@ -264,7 +264,7 @@ func (g generator) content(name string) string {
 	return contents[1]
 }
 
-// temporary makes a file without a name, fills it and gives it one.
+// temporary creates a file without a name, fills it and gives it a name.
 func (g generator) temporary() []Call {
 	reg := g.reg()
 	target := Call{Name: "linkat", From: "r" + strconv.Itoa(reg), At: "cwd", Path: g.path(), Flags: unix.AT_EMPTY_PATH}
@@ -278,7 +278,7 @@ func (g generator) temporary() []Call {
 	}
 }
 
-// linkThrough makes a link and uses the path through it.
+// linkThrough creates a link and uses a path through it.
 func (g generator) linkThrough() []Call {
 	link := g.pick("l", "m", "d/l", "{home}/.cache/l", "{tmp}/l", "{git}/l", ".github", "{git}/info", "new")
 	to := g.pick("{git}", "{git}/hooks", "{git}/info", ".", "..", "{home}", "{home}/outside", "sub/nested", "src/bare", "{home}/.cache", "{work}", "/proc/self/root{home}")
@@ -287,7 +287,8 @@ func (g generator) linkThrough() []Call {
 	return []Call{{Name: "symlinkat", At: "cwd", Path: link, Old: to}, c}
 }
 
-// moveInto fills a directory and moves it to where its content is protected, or fills it through a descriptor afterwards.
+// moveInto fills a directory and moves it to a place where its content is protected, or fills it through a descriptor
+// afterwards.
 func (g generator) moveInto() []Call {
 	reg := g.reg()
 	inner := g.pick("workflows", "attributes", "hooks", "config", "settings.json", "tasks.json", "x", "HEAD")
@@ -304,7 +305,7 @@ func (g generator) moveInto() []Call {
 	return out
 }
 
-// mount makes file systems of the program's own, and leaves those of the sandbox behind.
+// mount mounts file systems of the program, and leaves the mounts of the sandbox.
 func (g generator) mount() []Call {
 	reg := g.reg()
 	r := "r" + strconv.Itoa(reg)

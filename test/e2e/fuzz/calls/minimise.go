@@ -2,9 +2,10 @@ package calls
 
 import "slices"
 
-// Minimise returns programs with fewer threads and calls for which fails reports true as it does for ps.
+// Minimise removes threads and calls from the programs ps as long as fails returns true for the rest, as
+// it does for ps.
 func Minimise(ps []Program, fails func([]Program) bool) []Program {
-	for n := len(ps) - 2; n >= 0; n-- { // the last one is the one that fails
+	for n := len(ps) - 2; n >= 0; n-- { // the last program is the one that fails
 		if shorter := slices.Delete(clone(ps), n, n+1); fails(shorter) {
 			ps = shorter
 		}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addresses of the arguments of one call.
+// memory holds the arguments of one call in memory.
 type memory struct{ kept []any }
 
-// text returns the address of a text with a NUL.
+// text returns the address of a text that ends in NUL.
 func (m *memory) text(s string) uintptr { return m.bytes(append([]byte(s), 0)) }
 
 func (m *memory) bytes(b []byte) uintptr {
@@ -28,7 +28,7 @@ func raw(number uintptr, args ...uintptr) (uintptr, syscall.Errno) {
 	return r, errno
 }
 
-// do makes a call, without a C library or package os between it and the kernel.
+// do makes a call directly, without a C library or package os.
 func (w *worker) do(c *preparedCall) syscall.Errno {
 	m := &memory{}
 	defer runtime.KeepAlive(m)
@@ -94,7 +94,7 @@ func (w *worker) do(c *preparedCall) syscall.Errno {
 	return errno
 }
 
-// makeEntry makes the calls that make and remove entries of directories.
+// makeEntry makes the calls that create and remove directory entries.
 func (w *worker) makeEntry(c *preparedCall, m *memory, number, at, from, path, old uintptr) syscall.Errno {
 	flags, mode := uintptr(c.Flags), uintptr(c.Mode)
 	var fd uintptr
@@ -165,7 +165,7 @@ func (w *worker) socket(c *preparedCall) syscall.Errno {
 	}
 	buffer := address[:2+copied+1]
 	if c.address != nil && len(c.address) <= len(address) {
-		buffer = c.address // the other thread changes it
+		buffer = c.address // the other thread changes this address
 	}
 	m := &memory{}
 	defer runtime.KeepAlive(m)
@@ -173,7 +173,7 @@ func (w *worker) socket(c *preparedCall) syscall.Errno {
 	return errno
 }
 
-// system makes the calls that no command should need.
+// system makes the calls that no command needs.
 func (w *worker) system(c *preparedCall, m *memory, at, path, old uintptr) syscall.Errno {
 	flags, reg := uintptr(c.Flags), uintptr(w.m.registers[c.Reg].Load())
 	var fd uintptr

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Program runner makes the calls of a program that it reads from stdin, each thread of it on a thread of its own. It prints
-// how many calls it made, and how many of them succeeded; see package calls.
+// Program runner makes the calls of a program that it reads from stdin, each of the program's threads on its own thread. It
+// prints how many calls it made, and how many of them succeeded; see package calls.
 package main
 
 import (
@@ -32,11 +32,11 @@ func main() {
 	}
 }
 
-// stall is the time without an answer after which a thread waits for something that will not happen, such as the other end of
-// a FIFO.
+// stall is the time without a result after which a thread is considered blocked for ever, for example on the other end of a
+// FIFO.
 const stall = 400 * time.Millisecond
 
-// run makes a program's calls. The arguments are the longest time for it, and variables as NAME=VALUE.
+// run makes a program's calls. The arguments are its time limit, and variables as NAME=VALUE.
 func run(text string) error {
 	p, err := calls.Parse(text)
 	if err != nil {
@@ -70,7 +70,7 @@ func run(text string) error {
 	return nil
 }
 
-// machine is what a program's threads share.
+// machine is the state that a program's threads share.
 type machine struct {
 	vars            []string // NAME=VALUE
 	registers       [calls.Registers]atomic.Int64
@@ -78,7 +78,7 @@ type machine struct {
 	made, succeeded atomic.Int64
 }
 
-// wait waits until the program ends, makes no call any more, or lasts for too long.
+// wait waits until the program ends, makes no more calls, or reaches its time limit.
 func (m *machine) wait(ended chan struct{}, limit time.Duration) string {
 	end := time.Now().Add(limit)
 	for made := int64(-1); made != m.made.Load(); {
@@ -145,7 +145,7 @@ func newFlip(one, other string) *flip {
 	return f
 }
 
-// padded returns a path with a NUL, in size bytes, that means the same.
+// padded returns an equivalent path that ends in NUL, in size bytes.
 func padded(path string, size int) []byte {
 	fill := size - len(path)
 	prefix := "." + strings.Repeat("/", fill-1)
@@ -155,7 +155,7 @@ func padded(path string, size int) []byte {
 	return append([]byte(prefix+path), 0)
 }
 
-// exchange keeps changing the paths, without any care for who reads them.
+// exchange keeps changing the paths, without synchronisation with their readers.
 func exchange(flips []*flip, ended chan struct{}) {
 	runtime.LockOSThread()
 	for {
@@ -220,7 +220,7 @@ func (w *worker) descriptor(name string) int {
 	return unix.AT_FDCWD
 }
 
-// set puts a new descriptor into a register and closes the one that was there.
+// set puts a new descriptor into a register and closes the previous one.
 func (w *worker) set(reg int, fd uintptr) {
 	if old := w.m.registers[reg].Swap(int64(fd)); old > 2 {
 		_ = unix.Close(int(old))
@@ -233,7 +233,7 @@ func (w *worker) make(c *preparedCall) {
 	if errno == 0 {
 		w.m.succeeded.Add(1)
 		if c.Name == "io_uring_setup" {
-			fmt.Println("OPEN io_uring_setup") // its operations go round every filter of system calls
+			fmt.Println("OPEN io_uring_setup") // io_uring's operations bypass every filter of system calls
 		}
 	}
 }

@@ -11,8 +11,8 @@ type array struct {
 	order []*element // nil where one was deleted
 	live  int
 
-	// Elements whose keys are small whole numbers stand here and not in elems, while most of
-	// the places are taken: that is how arrays are mostly used, and finds them without a hash.
+	// Elements whose keys are small whole numbers are stored here and not in elems, as long as most of the slots are in use. Most
+	// arrays are used like that, and a lookup here needs no hash.
 	dense []*element
 	taken int // of dense
 }
@@ -27,7 +27,7 @@ type element struct {
 
 func newArray() *array { return &array{elems: map[string]*element{}} }
 
-// denseKey returns the number that a key is the text of, if it may stand in dense.
+// denseKey returns the number that a key spells, if dense can hold that number.
 func denseKey[T string | []byte](key T) (int, bool) {
 	if len(key) == 0 || len(key) > 9 || key[0] == '0' && len(key) > 1 {
 		return 0, false

@@ -158,7 +158,7 @@ func (c *compiler) substr(x *builtinNode) textCode {
 		text := s(m)
 		begin := from(m)
 		n := count(m)
-		if !(begin >= 1) { // Not a number, too.
+		if !(begin >= 1) { // NaN as well.
 			begin = 1
 		}
 		if !(n >= 1) || begin >= float64(len(text)+1) {
@@ -257,7 +257,7 @@ func (c *compiler) typeOfFunction(x *builtinNode) textCode {
 		case text:
 			return "string"
 		case input:
-			if _, ok := looksNumeric(v.s); ok {
+			if _, ok := parseNumeric(v.s); ok {
 				return "strnum"
 			}
 			return "string"

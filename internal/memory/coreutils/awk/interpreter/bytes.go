@@ -5,11 +5,11 @@ import "unsafe"
 // bytesOf returns the bytes of a text for reading only.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// tail is the text that was last made by appending to a long one. As long as appending goes on
-// with it, it grows in place: no other value uses the bytes behind a text.
+// tail is the last text that was made by appending to a long one. It grows in place while the program appends to it: no other
+// value uses the bytes behind a text.
 type tail struct{ b []byte }
 
-// tailLength is from where on a text is worth it.
+// tailLength is the length in bytes from which a text is copied to the tail.
 const tailLength = 256
 
 // appendText returns s+more.

@@ -144,12 +144,11 @@ func sequence(list []stmtCode) stmtCode {
 	}
 }
 
-func nothing(*machine) ctl { return ctlGo }
+func doNothing(*machine) ctl { return ctlGo }
 
 func (c *compiler) fail(pos int, text string) { panic(&syntaxError{pos: pos, text: text, bare: true}) }
 
-// constRegex compiles an expression that stands in the program. The matcher is made again
-// when the case of letters begins to matter or not.
+// constRegex compiles a regular expression literal. The matcher is made again when IGNORECASE changes.
 func (c *compiler) constRegex(x *regexNode) func(m *machine) *matcher {
 	exact, err := c.m.regexes.compile(c.m, x.src, false)
 	if err != nil {

@@ -1,6 +1,6 @@
 package interpreter
 
-// isCond reports whether an expression is a truth by itself.
+// isCond reports whether the value of an expression is always a truth value.
 func isCond(x node) bool {
 	switch x := x.(type) {
 	case *matchNode, *inNode, *regexNode:

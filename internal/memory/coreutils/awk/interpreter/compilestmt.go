@@ -10,13 +10,13 @@ func (c *compiler) statements(list []statement) stmtCode {
 	if s := sequence(out); s != nil {
 		return s
 	}
-	return nothing
+	return doNothing
 }
 
 func (c *compiler) statement(s statement) stmtCode {
 	switch s := s.(type) {
 	case nil:
-		return nothing
+		return doNothing
 	case *exprStmt:
 		return c.effect(s.x)
 	case *printStmt:
@@ -52,7 +52,7 @@ func (c *compiler) statement(s statement) stmtCode {
 	case *deleteStmt:
 		return c.remove(s)
 	}
-	return nothing
+	return doNothing
 }
 
 // effect compiles an expression for its effect; the value is dropped.

@@ -183,10 +183,10 @@ func (c *compiler) concat(x *binaryNode) textCode {
 	for i, n := range nodes {
 		parts[i] = c.text(n)
 	}
-	return joined(parts)
+	return joinTexts(parts)
 }
 
-func joined(parts []textCode) textCode {
+func joinTexts(parts []textCode) textCode {
 	if len(parts) == 2 {
 		a, b := parts[0], parts[1]
 		return func(m *machine) string {
@@ -309,7 +309,7 @@ func (c *compiler) appending(x *assignNode, r refCode) valueCode {
 	}
 	more := parts[0]
 	if len(parts) > 1 {
-		more = joined(parts)
+		more = joinTexts(parts)
 	}
 	return func(m *machine) value {
 		before := m.text(r(m), m.convfmt)

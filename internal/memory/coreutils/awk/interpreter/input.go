@@ -227,7 +227,7 @@ func (m *machine) finishReplacing() {
 	w.close()
 }
 
-// boundedText counts what it takes.
+// boundedText is a writer to b that counts the bytes in the memory of m.
 type boundedText struct {
 	m *machine
 	b *strings.Builder

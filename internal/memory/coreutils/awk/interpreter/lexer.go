@@ -79,7 +79,7 @@ func (l *lexer) next() (token, error) {
 		return l.text()
 	case c >= '0' && c <= '9' || c == '.' && at+1 < len(l.src) && isDigit(l.src[at+1]):
 		return l.number(), nil
-	case nameStart(c):
+	case isNameStart(c):
 		return l.word(), nil
 	case c == '/' && !l.afterOperand():
 		return l.regex()
@@ -126,15 +126,15 @@ func (l *lexer) afterOperand() bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func nameStart(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+func isNameStart(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 func (l *lexer) word() token {
 	at := l.pos
-	for l.pos < len(l.src) && (nameStart(l.src[l.pos]) || isDigit(l.src[l.pos])) {
+	for l.pos < len(l.src) && (isNameStart(l.src[l.pos]) || isDigit(l.src[l.pos])) {
 		l.pos++
 	}
 	t := token{kind: tokenName, text: l.src[at:l.pos], pos: at}
-	if keyword(t.text) {
+	if isKeyword(t.text) {
 		t.kind = tokenKeyword
 		if t.text == "func" {
 			t.text = "function"

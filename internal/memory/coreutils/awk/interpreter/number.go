@@ -7,7 +7,7 @@ import (
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// toNumber returns the number that a text begins with, 0 if with none.
+// toNumber returns the number at the beginning of a text, or 0 when there is none.
 func toNumber(s string) float64 {
 	i := 0
 	for i < len(s) && isBlank(s[i]) {
@@ -17,8 +17,8 @@ func toNumber(s string) float64 {
 	return f
 }
 
-// looksNumeric returns the number that a text is, blanks around it aside.
-func looksNumeric(s string) (f float64, ok bool) {
+// parseNumeric returns the number that a whole text spells; blanks around it do not count.
+func parseNumeric(s string) (f float64, ok bool) {
 	i := 0
 	for i < len(s) && isBlank(s[i]) {
 		i++

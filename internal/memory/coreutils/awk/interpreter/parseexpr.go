@@ -198,7 +198,7 @@ func (p *parser) power() node {
 // postfix reads an operand with its postfix operators.
 func (p *parser) postfix() node {
 	x := p.primary()
-	if !assignable(x) {
+	if !isAssignable(x) {
 		return x
 	}
 	t := p.tok()
@@ -218,7 +218,7 @@ func (p *parser) postfix() node {
 	return x
 }
 
-func assignable(x node) bool {
+func isAssignable(x node) bool {
 	switch x.(type) {
 	case *nameNode, *indexNode, *fieldNode:
 		return true
@@ -381,7 +381,7 @@ func (p *parser) getline() node {
 // redirected reads the name of a file behind "getline <", which joins with nothing.
 func (p *parser) redirected() node {
 	x := p.primary()
-	if t := p.tok(); assignable(x) && (p.is("++") || p.is("--")) {
+	if t := p.tok(); isAssignable(x) && (p.is("++") || p.is("--")) {
 		p.at++
 		return p.step(x, t.text, false)
 	}
@@ -417,7 +417,7 @@ func (p *parser) builtin() node {
 	if len(x.args) < n.least || len(x.args) > n.most {
 		p.fail(p.tok().pos, "%d is invalid as number of arguments for %s", len(x.args), t.text)
 	}
-	if (t.text == "sub" || t.text == "gsub") && len(x.args) == 3 && !changeable(x.args[2]) {
+	if (t.text == "sub" || t.text == "gsub") && len(x.args) == 3 && !isChangeable(x.args[2]) {
 		p.fail(p.tok().pos, "%s third parameter is not a changeable object", t.text)
 	}
 	p.expect(")")
@@ -429,19 +429,19 @@ func (p *parser) builtin() node {
 			p.isArray(x.args[i])
 		}
 	}
-	if (t.text == "sub" || t.text == "gsub") && len(x.args) == 3 && assignable(x.args[2]) {
+	if (t.text == "sub" || t.text == "gsub") && len(x.args) == 3 && isAssignable(x.args[2]) {
 		p.isScalar(x.args[2])
 	}
 	return x
 }
 
-// changeable reports whether sub may replace in an expression; in a constant it does so in vain.
-func changeable(x node) bool {
+// isChangeable reports whether sub may replace in an expression; in a constant it does so in vain.
+func isChangeable(x node) bool {
 	switch ungroup(x).(type) {
 	case *textNode, *numberNode:
 		return true
 	}
-	return assignable(ungroup(x))
+	return isAssignable(ungroup(x))
 }
 
 // arrayArguments returns which arguments of a function are arrays.

@@ -172,7 +172,7 @@ func (r *reader) lastMatch() (rec, end string, ok bool) {
 	return rest, "", rest != ""
 }
 
-// nextCSV reads up to a newline that stands outside of quotes.
+// nextCSV reads up to a newline that is outside of quotes.
 func (r *reader) nextCSV() (rec, end string, ok bool) {
 	seen, quoted := 0, false
 	for {

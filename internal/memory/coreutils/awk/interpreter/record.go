@@ -357,7 +357,7 @@ func (m *machine) splitFPAT(s string, rx *matcher, add func(field, sep string), 
 	begin, from, filled := 0, 0, false
 	for from <= len(s) && m.find(rx, s, from, caps[:]) {
 		if caps[0] == caps[1] && filled && caps[0] == begin {
-			// An empty match right behind a field is none.
+			// An empty match right behind a field does not count.
 			from = caps[1] + 1
 			continue
 		}

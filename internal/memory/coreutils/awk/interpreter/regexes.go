@@ -146,7 +146,7 @@ func (t *translator) escape() {
 		return
 	}
 	if b, n := escapedByte(t.src[t.pos+1:]); n > 0 {
-		if b == '\n' || b >= 0x80 || isDigit(b) || nameStart(b) || b < ' ' || strings.IndexByte(`\^$.[]|()*+?{}`, b) < 0 {
+		if b == '\n' || b >= 0x80 || isDigit(b) || isNameStart(b) || b < ' ' || strings.IndexByte(`\^$.[]|()*+?{}`, b) < 0 {
 			t.out.WriteByte(b)
 		} else {
 			t.out.WriteByte('\\')
@@ -162,7 +162,7 @@ func (t *translator) escape() {
 	t.pos += 2
 }
 
-// bracket translates an expression in brackets. What must stand at the edge there is put there.
+// bracket translates an expression in brackets. Characters that are literal only at the edge are put there.
 func (t *translator) bracket() {
 	src, i := t.src, t.pos+1
 	neg := i < len(src) && src[i] == '^'
@@ -210,7 +210,7 @@ func (t *translator) bracket() {
 			items.WriteByte(c)
 		}
 	}
-	if i >= len(src) { // Not closed: an error, for which it is to stay as it is.
+	if i >= len(src) { // Not closed: pass it on unchanged; compiling it reports the error.
 		t.out.WriteString(src[t.pos:])
 		t.pos = len(src)
 		return

@@ -49,7 +49,7 @@ const (
 
 var ownArrayNames = [ownArrays]string{"ENVIRON", "ARGV", "PROCINFO"}
 
-// mark notes that a variable is an array, or is none.
+// mark records whether a variable is an array.
 func (p *parser) mark(x node, isArr bool) {
 	n, ok := x.(*nameNode)
 	if !ok {

@@ -28,15 +28,15 @@ func (m *machine) ordering(how string) func(a, b *element) int {
 		}
 	case "@val_str":
 		f = func(a, b *element) int {
-			return first(arraysLast(a, b), m.compareTexts(a, b), strings.Compare(a.key, b.key))
+			return firstDifference(arraysLast(a, b), m.compareTexts(a, b), strings.Compare(a.key, b.key))
 		}
 	case "@val_num":
 		f = func(a, b *element) int {
-			return first(arraysLast(a, b), compareNumbers(a.number(), b.number()), m.compareTexts(a, b), strings.Compare(a.key, b.key))
+			return firstDifference(arraysLast(a, b), compareNumbers(a.number(), b.number()), m.compareTexts(a, b), strings.Compare(a.key, b.key))
 		}
 	case "@val_type":
 		f = func(a, b *element) int {
-			return first(arraysLast(a, b), m.compareTypes(&a.value, &b.value), strings.Compare(a.key, b.key))
+			return firstDifference(arraysLast(a, b), m.compareTypes(&a.value, &b.value), strings.Compare(a.key, b.key))
 		}
 	default:
 		return m.orderingFunction(how)
@@ -47,8 +47,8 @@ func (m *machine) ordering(how string) func(a, b *element) int {
 	return f
 }
 
-// first returns the first difference.
-func first(list ...int) int {
+// firstDifference returns the first difference.
+func firstDifference(list ...int) int {
 	for _, c := range list {
 		if c != 0 {
 			return c

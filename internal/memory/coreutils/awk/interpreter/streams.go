@@ -199,7 +199,7 @@ func (m *machine) wrote(w *writer, err error, pos int) {
 		if m.p.Context().Err() != nil {
 			panic(&stop{err})
 		}
-		w.w.Reset(io.Discard) // The command has ended: the rest is lost, as the kernel would say by a signal.
+		w.w.Reset(io.Discard) // The command has ended: drop the rest, as after SIGPIPE.
 		m.status = 2
 		return
 	}

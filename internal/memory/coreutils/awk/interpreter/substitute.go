@@ -130,7 +130,7 @@ func (m *machine) replace(rx *matcher, r *replacement, s string, n int, all bool
 	for ok := true; ok; ok = from <= len(s) && m.find(rx, s, from, caps) {
 		begin, end := caps[0], caps[1]
 		if begin == end && begin == copied && seen > 0 && begin > 0 && from == begin {
-			// An empty match right behind the last one is none.
+			// An empty match right behind the last one does not count.
 			from = m.step(s, from)
 			continue
 		}
@@ -183,7 +183,7 @@ func (c *compiler) substitute(x *builtinNode) numCode {
 	}
 	load := c.text(target)
 	var set func(m *machine, v value)
-	if assignable(target) {
+	if isAssignable(target) {
 		set = c.setter(target)
 	}
 	if f, ok := target.(*fieldNode); ok {

@@ -28,8 +28,8 @@ func (t token) is(text string) bool {
 	return (t.kind == tokenPunct || t.kind == tokenKeyword) && t.text == text
 }
 
-// keyword reports whether a name is a word of the language.
-func keyword(name string) bool {
+// isKeyword reports whether a name is a word of the language.
+func isKeyword(name string) bool {
 	switch name {
 	case "BEGIN", "END", "BEGINFILE", "ENDFILE", "function", "func", "if", "else", "while", "for", "do",
 		"break", "continue", "next", "nextfile", "exit", "return", "delete", "in", "getline", "print",

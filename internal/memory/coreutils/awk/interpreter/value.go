@@ -47,7 +47,7 @@ func (v *value) truth() bool {
 	case number:
 		return v.n != 0
 	case input:
-		if f, ok := looksNumeric(v.s); ok {
+		if f, ok := parseNumeric(v.s); ok {
 			return f != 0
 		}
 	case unset:
@@ -65,7 +65,7 @@ func (v *value) numeric() (f float64, ok bool) {
 	case unset:
 		return 0, true
 	case input:
-		return looksNumeric(v.s)
+		return parseNumeric(v.s)
 	default:
 		return 0, false
 	}
@@ -151,7 +151,7 @@ func specialNumber(f float64) string {
 	return "+nan"
 }
 
-// compare orders two values: as numbers if both are some, otherwise as texts.
+// compare orders two values: as numbers if both are numbers, otherwise as texts.
 func (m *machine) compare(x, y *value) int {
 	if a, ok := x.numeric(); ok {
 		if b, ok := y.numeric(); ok {

@@ -62,7 +62,7 @@ func (m *machine) changed(slot int) {
 	s := m.text(&m.globals[slot], "%.6g")
 	switch slot {
 	case slotOFS:
-		if m.stale { // Fields that were assigned are joined as it was then.
+		if m.stale { // Join the assigned fields with the old OFS.
 			m.join()
 		}
 		m.ofs = s
@@ -100,7 +100,7 @@ func (m *machine) separateRecords(s string) {
 	switch {
 	case s == "":
 		m.rsMode = rsParagraph
-	case len(s) == 1 && (!m.ignoreCase || !nameStart(s[0])):
+	case len(s) == 1 && (!m.ignoreCase || !isNameStart(s[0])):
 		m.rsMode, m.rsByte = rsByte, s[0]
 	default:
 		m.rsMode = rsPattern
@@ -142,7 +142,7 @@ func (m *machine) separator(s string) (mode int, rx *matcher) {
 		return fsBlanks, nil
 	case s == "":
 		return fsEach, nil
-	case m.ignoreCase && len(s) == 1 && nameStart(s[0]):
+	case m.ignoreCase && len(s) == 1 && isNameStart(s[0]):
 		return fsPattern, m.regexes.of(m, s)
 	case len(s) == 1:
 		return fsByte, nil
@@ -231,11 +231,11 @@ func (m *machine) assign(arg string, option bool) bool {
 
 // IsName reports whether s can be the name of a variable.
 func IsName(s string) bool {
-	if s == "" || !nameStart(s[0]) {
+	if s == "" || !isNameStart(s[0]) {
 		return false
 	}
 	for i := range len(s) {
-		if !nameStart(s[i]) && !isDigit(s[i]) {
+		if !isNameStart(s[i]) && !isDigit(s[i]) {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ type Desk struct {
 	stack     []deskValue
 	registers map[byte]*deskRegister
 	frames    []deskFrame
-	pending   int64 // memory that was taken and not told
+	pending   int64 // memory that was taken and not yet reported to Take
 }
 
 // deskValue is a number or a string.
@@ -58,13 +58,13 @@ func NewDesk(h *Host) *Desk {
 // errQuit ends the whole program.
 var errQuit = errors.New("quit")
 
-// Run runs a program to its end; the stack stays for the next one. ended says that the program asked for the
-// end of everything; the error is that of the host.
+// Run runs a program to its end; the stack stays for the next one. ended reports whether the program asked dc to quit; the error
+// is that of the host.
 func (d *Desk) Run(in io.ByteScanner) (ended bool, err error) {
 	return d.run(deskFrame{in: in, levels: 1})
 }
 
-// RunText is Run for an expression of the command line, which is a string that something runs.
+// RunText is Run for an expression of the command line. The expression runs as a string, one level deeper than a file.
 func (d *Desk) RunText(text string) (ended bool, err error) {
 	return d.run(deskFrame{levels: 1}, deskFrame{text: text, levels: 1})
 }
@@ -94,7 +94,7 @@ func (d *Desk) run(frames ...deskFrame) (ended bool, err error) {
 	return false, nil
 }
 
-// next returns the next byte of the frame in hand.
+// next returns the next byte of the current frame.
 func (d *Desk) next() (byte, bool) {
 	f := &d.frames[len(d.frames)-1]
 	if f.in == nil {
@@ -135,7 +135,7 @@ func (d *Desk) call(text string) {
 	d.frames = append(d.frames, deskFrame{text: text, levels: levels})
 }
 
-// leave ends levels of strings; false says that there are not as many.
+// leave ends levels of strings. It returns false when there are fewer levels.
 func (d *Desk) leave(levels int) bool {
 	for levels > 0 && len(d.frames) > 1 {
 		levels -= d.frames[len(d.frames)-1].levels

@@ -87,9 +87,9 @@ func (d *Desk) binary(op byte) {
 	d.pushNumber(v)
 }
 
-// raised returns a power; one that is too large is reported, and 1.
+// raised returns a power. It reports a power that is too large, and returns 1 for it.
 func (d *Desk) raised(a, b Number) Number {
-	if _, ok := bounded(b, 1<<31-1); !ok {
+	if _, ok := toBoundedInt(b, 1<<31-1); !ok {
 		_ = d.h.Out.Flush()
 		d.h.Tell("Runtime error: exponent too large in raise")
 		return whole(1)
@@ -228,7 +228,7 @@ func (d *Desk) rotate() {
 	if v.isStr {
 		return
 	}
-	n, ok := bounded(v.num, 1<<31-1)
+	n, ok := toBoundedInt(v.num, 1<<31-1)
 	if !ok {
 		n = len(d.stack) * v.num.v.Sign()
 	}
@@ -260,7 +260,7 @@ func (d *Desk) set(c byte) {
 	v := d.pop()
 	n, ok := 0, false
 	if !v.isStr {
-		n, ok = bounded(v.num, 1<<31-1)
+		n, ok = toBoundedInt(v.num, 1<<31-1)
 	}
 	switch {
 	case c == 'i' && (!ok || n < 2 || n > 16):
@@ -280,7 +280,7 @@ func (d *Desk) set(c byte) {
 	}
 }
 
-// about replaces a value by something about it.
+// about replaces a value by one of its properties.
 func (d *Desk) about(c byte) {
 	if !d.hasValues(1) {
 		return

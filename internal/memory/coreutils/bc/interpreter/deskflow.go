@@ -23,7 +23,7 @@ func (d *Desk) registerOf(name byte) *deskRegister {
 	return r
 }
 
-// top returns the level in hand, made if need be.
+// top returns the current level, made if need be.
 func (r *deskRegister) top() *deskLevel {
 	if len(r.levels) == 0 {
 		r.levels = append(r.levels, deskLevel{})
@@ -106,7 +106,7 @@ func (d *Desk) fetch(r *deskRegister) {
 
 func (d *Desk) index(v deskValue) (int, bool) {
 	if !v.isStr {
-		if i, ok := bounded(v.num, 1<<31-1); ok && v.num.v.Sign() >= 0 {
+		if i, ok := toBoundedInt(v.num, 1<<31-1); ok && v.num.v.Sign() >= 0 {
 			return i, true
 		}
 	}
@@ -156,7 +156,7 @@ func (d *Desk) quitLevels() {
 	v := d.pop()
 	n, ok := 0, false
 	if !v.isStr {
-		n, ok = bounded(v.num, 1<<31-1)
+		n, ok = toBoundedInt(v.num, 1<<31-1)
 		if !ok && v.num.v.Sign() > 0 {
 			n, ok = 1<<31-1, true
 		}

@@ -38,7 +38,7 @@ func (wholeNode) eval(m *machine) Number {
 const maxIndex = 16777215
 
 func (m *machine) subscript(x *varNode) int {
-	i, ok := bounded(x.index.eval(m), maxIndex)
+	i, ok := toBoundedInt(x.index.eval(m), maxIndex)
 	if !ok || i < 0 {
 		m.fail("Array %s subscript out of bounds.", x.name)
 	}

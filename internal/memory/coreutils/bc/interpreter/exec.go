@@ -25,7 +25,7 @@ func (s *printStmt) exec(m *machine) flow {
 	for _, x := range s.list {
 		switch x := x.(type) {
 		case string:
-			m.put(escaped(x))
+			m.put(resolveEscapes(x))
 		case node:
 			m.show(x.eval(m))
 		}
@@ -33,8 +33,8 @@ func (s *printStmt) exec(m *machine) flow {
 	return flowGo
 }
 
-// escaped resolves the escapes of print.
-func escaped(s string) string {
+// resolveEscapes resolves the escapes of print.
+func resolveEscapes(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}

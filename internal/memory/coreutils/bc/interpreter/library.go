@@ -97,7 +97,7 @@ func (m *machine) series(first *big.Int, next func(term *big.Int, n int64) *big.
 const maxPower = 1_000_000
 
 func (m *machine) exp(x Number) Number {
-	n, ok := bounded(x, maxPower)
+	n, ok := toBoundedInt(x, maxPower)
 	if !ok {
 		if x.v.Sign() < 0 {
 			return Number{new(big.Int), m.scale}
@@ -126,7 +126,7 @@ func (m *machine) exp(x Number) Number {
 
 func (m *machine) log(x Number) Number {
 	if x.v.Sign() <= 0 {
-		// As GNU's library: the largest negative number that the scale can tell.
+		// As GNU's library: the largest negative number that the scale can express.
 		n := new(big.Int).Sub(big.NewInt(1), powerOfTen(m.scale))
 		return Number{n.Mul(n, powerOfTen(m.scale)), m.scale}
 	}
@@ -227,8 +227,8 @@ func (m *machine) sine(x Number, cosine bool) Number {
 
 // bessel is the Bessel function of a whole order.
 func (m *machine) bessel(order, x Number) Number {
-	n, ok := bounded(order, 100_000)
-	size, fits := bounded(x, 10_000)
+	n, ok := toBoundedInt(order, 100_000)
+	size, fits := toBoundedInt(x, 10_000)
 	if !ok || !fits {
 		m.fail("argument of j too large")
 	}

@@ -48,7 +48,7 @@ type runtimeError struct{ text string }
 // stop ends the program.
 type stop struct{ err error }
 
-// errHalt is the end that a program asks for.
+// errHalt says that the program asked to end.
 var errHalt = errors.New("halt")
 
 // New returns a machine.
@@ -60,8 +60,7 @@ func New(h *Host) *Machine {
 	return m
 }
 
-// Run runs a program to its end. ended says that it asked for the end of everything; the
-// error is that of the host.
+// Run runs a program to its end. ended reports whether it asked bc to quit; the error is that of the host.
 func (m *Machine) Run(name string, in io.ByteScanner) (ended bool, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -220,8 +219,8 @@ func (m *machine) show(n Number) {
 	m.last = n
 }
 
-// bounded returns a number as an int of at most limit; ok is false when it is none.
-func bounded(n Number, limit int64) (int, bool) {
+// toBoundedInt returns a number as an int of at most limit; ok is false for any other number.
+func toBoundedInt(n Number, limit int64) (int, bool) {
 	i := n.integer()
 	if !i.IsInt64() || i.Int64() > limit || i.Int64() < -limit {
 		return 0, false
@@ -234,7 +233,7 @@ const maxScale = 100_000
 
 // setOwn assigns to scale, ibase, obase or last.
 func (m *machine) setOwn(name string, n Number) {
-	v, ok := bounded(n, 1<<31-1)
+	v, ok := toBoundedInt(n, 1<<31-1)
 	switch name {
 	case "last":
 		m.last = n
@@ -288,7 +287,7 @@ func (m *machine) exponent(a, b Number) Number {
 	if b.scale > 0 && b.cmp(Number{b.integer(), 0}) != 0 {
 		m.warn("non-zero scale in exponent")
 	}
-	n, ok := bounded(b, 1<<31-1)
+	n, ok := toBoundedInt(b, 1<<31-1)
 	if !ok {
 		m.fail("exponent too large in raise")
 	}

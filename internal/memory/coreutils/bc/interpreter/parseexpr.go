@@ -93,7 +93,7 @@ func (p *parser) unary() node {
 		}
 		p.next()
 		x := p.primary()
-		if !assignable(x) {
+		if !isAssignable(x) {
 			p.fail()
 		}
 		return &stepNode{x, by, true}
@@ -101,7 +101,7 @@ func (p *parser) unary() node {
 	return p.postfix()
 }
 
-func assignable(x node) bool {
+func isAssignable(x node) bool {
 	switch x.(type) {
 	case *varNode, *ownNode:
 		return true
@@ -111,7 +111,7 @@ func assignable(x node) bool {
 
 func (p *parser) postfix() node {
 	x := p.primary()
-	if !assignable(x) || p.tok.kind != tokenPunct {
+	if !isAssignable(x) || p.tok.kind != tokenPunct {
 		return x
 	}
 	switch p.tok.text {
@@ -153,7 +153,7 @@ func (p *parser) primary() node {
 		if p.accept("(") {
 			x := p.expr()
 			p.expect(")")
-			if _, ok := x.(*assignNode); ok || assignable(x) {
+			if _, ok := x.(*assignNode); ok || isAssignable(x) {
 				return &unaryNode{'+', x} // Shown, and no variable.
 			}
 			return x

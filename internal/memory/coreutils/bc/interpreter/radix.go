@@ -125,7 +125,7 @@ func appendBase(b []byte, a Number, base int) []byte {
 		b = one(b, int(d.Int64()))
 	}
 	if base > 16 && len(b) > first {
-		b = slices.Delete(b, first, first+1) // No blank stands right behind the point.
+		b = slices.Delete(b, first, first+1) // There is no blank right behind the point.
 	}
 	return b
 }

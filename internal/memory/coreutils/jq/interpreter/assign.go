@@ -44,7 +44,7 @@ func (c *compiler) assign(s *scope, x assign) filter {
 	op := operators[x.op[:len(x.op)-1]]
 	if x.op == "//=" {
 		op = func(_ *machine, a, b Value) (Value, error) {
-			if truth(a) {
+			if isTrue(a) {
 				return a, nil
 			}
 			return b, nil
@@ -68,7 +68,7 @@ func (c *compiler) assign(s *scope, x assign) filter {
 }
 
 // values makes a filter of new values.
-func (c *compiler) values(r run) filter { return filter{r, lost(r)} }
+func (c *compiler) values(r run) filter { return filter{r, traceNewValues(r)} }
 
 // modify replaces each part by the first result of update; parts without one are deleted.
 func (c *compiler) modify(l filter, e *env, in Value, update func(v Value, use func(Value) error) error) (Value, error) {

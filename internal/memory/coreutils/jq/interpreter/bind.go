@@ -81,7 +81,7 @@ func (c *compiler) objectMatcher(s *scope, names []string, p *pattern) matcher {
 		bound string
 		value matcher
 	}
-	// Keys may use the variables of this very pattern that stand before them.
+	// Keys may use the preceding variables of the same pattern.
 	inner := s
 	for _, n := range names {
 		inner = inner.with(scopeVar, n)
@@ -168,7 +168,7 @@ func (c *compiler) bind(s *scope, x bind) filter {
 	pass := func(err error) error { return err }
 	unpass := pass
 	if len(x.patterns) > 1 {
-		pass = behind
+		pass = wrapOutside
 		unpass = func(err error) error {
 			if o, ok := err.(*outside); ok { //nolint:errorlint // Only as it comes.
 				return o.err

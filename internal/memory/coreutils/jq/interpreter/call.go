@@ -32,7 +32,7 @@ func (c *compiler) call(s *scope, x call) filter {
 			n := depth - at.depth
 			if at.fn != nil {
 				r := func(e *env, _ Value, out func(Value) error) error { return out(e.back(n).val) }
-				return filter{r, lost(r)}
+				return filter{r, traceNewValues(r)}
 			}
 			return c.callParam(n)
 		case at.kind == scopeFunc && at.name == x.name && at.arity == len(x.args):

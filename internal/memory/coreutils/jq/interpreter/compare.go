@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// comparison compares values. Values share their parts, so that small ones may be without end
-// when they are gone through: each part takes fuel.
+// comparison compares values. Values share their parts, so that walking through a small value may take very long: each part takes
+// fuel.
 type comparison struct {
 	vm    *machine // nil: at most mostCompared parts
 	count int
 	depth int
-	err   error // why it ended; what it says then means nothing
+	err   error // why it ended early; its result then means nothing
 }
 
 // mostCompared is the number of parts that are compared without a machine.
@@ -20,7 +20,7 @@ const mostCompared = 1 << 26
 // Compare orders values as jq does. Those with too many parts are equal.
 func Compare(a, b Value) int { return (&comparison{}).order(a, b) }
 
-// compare is Compare at the expense of the program.
+// compare is Compare with fuel of the program.
 func (vm *machine) compare(a, b Value) (int, error) {
 	c := comparison{vm: vm}
 	n := c.order(a, b)

@@ -7,7 +7,7 @@ import (
 // run is a compiled filter: it calls out for each result. An error of out ends it.
 type run func(e *env, in Value, out func(Value) error) error
 
-// trace is a filter that also tells the path of each result; p is the path of in.
+// trace is a filter that also returns the path of each result; p is the path of in.
 type trace func(e *env, p *path, in Value, out func(*path, Value) error) error
 
 // filter is an expression in both forms.
@@ -90,7 +90,7 @@ func (s *scope) depthOf() int {
 	return s.depth
 }
 
-// simple makes a filter of a function of the input; as a path it leads nowhere.
+// simple makes a filter of a function of the input. Its results are new values without a path.
 func (c *compiler) simple(f func(e *env, in Value) (Value, error)) filter {
 	vm := c.vm
 	r := func(e *env, in Value, out func(Value) error) error {
@@ -103,11 +103,11 @@ func (c *compiler) simple(f func(e *env, in Value) (Value, error)) filter {
 		}
 		return out(v)
 	}
-	return filter{r, lost(r)}
+	return filter{r, traceNewValues(r)}
 }
 
-// lost is the trace of a filter that makes new values.
-func lost(r run) trace {
+// traceNewValues returns the trace of a filter that makes new values.
+func traceNewValues(r run) trace {
 	return func(e *env, p *path, in Value, out func(*path, Value) error) error {
 		return r(e, in, func(v Value) error { return out(p.leave(in, v), v) })
 	}
@@ -137,7 +137,7 @@ func (c *compiler) expr(s *scope, x expr) filter {
 	case literal:
 		v := x.v
 		r := func(_ *env, _ Value, out func(Value) error) error { return out(v) }
-		return filter{r, lost(r)}
+		return filter{r, traceNewValues(r)}
 	case pipe:
 		return c.pipe(c.expr(s, x.l), c.expr(s, x.r))
 	case comma:
@@ -182,7 +182,7 @@ func (c *compiler) more(s *scope, x expr) filter {
 				return out(-f)
 			})
 		}
-		return filter{r, lost(r)}
+		return filter{r, traceNewValues(r)}
 	case branch:
 		return c.branch(s, x)
 	case reduce:
@@ -312,7 +312,7 @@ func (c *compiler) object(s *scope, x object) filter {
 	r := func(e *env, in Value, out func(Value) error) error {
 		return fill(e, in, make([]string, len(parts)), make([]Value, len(parts)), 0, out)
 	}
-	return filter{r, lost(r)}
+	return filter{r, traceNewValues(r)}
 }
 
 func (c *compiler) text(s *scope, x text) filter {
@@ -349,7 +349,7 @@ func (c *compiler) text(s *scope, x text) filter {
 		})
 	}
 	r := func(e *env, in Value, out func(Value) error) error { return join(e, in, len(parts)-1, "", out) }
-	return filter{r, lost(r)}
+	return filter{r, traceNewValues(r)}
 }
 
 func (c *compiler) binary(s *scope, x binary) filter {
@@ -376,7 +376,7 @@ func (c *compiler) binary(s *scope, x binary) filter {
 			})
 		})
 	}
-	return filter{f, lost(f)}
+	return filter{f, traceNewValues(f)}
 }
 
 func (c *compiler) variable(s *scope, x variable) filter {
@@ -388,7 +388,7 @@ func (c *compiler) variable(s *scope, x variable) filter {
 		if at.kind == scopeVar && at.name == x.name {
 			n := depth - at.depth
 			r := func(e *env, _ Value, out func(Value) error) error { return out(e.back(n).val) }
-			return filter{r, lost(r)}
+			return filter{r, traceNewValues(r)}
 		}
 	}
 	c.errorAt(x.pos, "$%s is not defined", x.name)

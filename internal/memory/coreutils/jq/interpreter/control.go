@@ -18,7 +18,7 @@ func (c *compiler) try(s *scope, x try) filter {
 	}
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
-			err := body.run(e, in, func(v Value) error { return behind(out(v)) })
+			err := body.run(e, in, func(v Value) error { return wrapOutside(out(v)) })
 			if err == nil {
 				return nil
 			}
@@ -29,7 +29,7 @@ func (c *compiler) try(s *scope, x try) filter {
 			return handler.run(e, v, out)
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
-			err := body.trace(e, p, in, func(p *path, v Value) error { return behind(out(p, v)) })
+			err := body.trace(e, p, in, func(p *path, v Value) error { return wrapOutside(out(p, v)) })
 			if err == nil {
 				return nil
 			}
@@ -42,7 +42,7 @@ func (c *compiler) try(s *scope, x try) filter {
 	}
 }
 
-func behind(err error) error {
+func wrapOutside(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (c *compiler) branch(s *scope, x branch) filter {
 		other = c.expr(s, x.other)
 	}
 	pick := func(v Value) filter {
-		if truth(v) {
+		if isTrue(v) {
 			return then
 		}
 		return other
@@ -76,13 +76,13 @@ func (c *compiler) logic(s *scope, x binary) filter {
 	short := x.op == "or"
 	f := func(e *env, in Value, out func(Value) error) error {
 		return l(e, in, func(a Value) error {
-			if truth(a) == short {
+			if isTrue(a) == short {
 				return out(short)
 			}
-			return r(e, in, func(b Value) error { return out(truth(b)) })
+			return r(e, in, func(b Value) error { return out(isTrue(b)) })
 		})
 	}
-	return filter{f, lost(f)}
+	return filter{f, traceNewValues(f)}
 }
 
 // alternative is l // r: the true results of l, or else those of r. Errors of l only end it.
@@ -102,11 +102,11 @@ func (c *compiler) alternative(s *scope, x binary) filter {
 		func(e *env, in Value, out func(Value) error) error {
 			found := false
 			err := l.run(e, in, func(v Value) error {
-				if !truth(v) {
+				if !isTrue(v) {
 					return nil
 				}
 				found = true
-				return behind(out(v))
+				return wrapOutside(out(v))
 			})
 			if err := passed(err); err != nil || found {
 				return err
@@ -116,11 +116,11 @@ func (c *compiler) alternative(s *scope, x binary) filter {
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
 			found := false
 			err := l.trace(e, p, in, func(p *path, v Value) error {
-				if !truth(v) {
+				if !isTrue(v) {
 					return nil
 				}
 				found = true
-				return behind(out(p, v))
+				return wrapOutside(out(p, v))
 			})
 			if err := passed(err); err != nil || found {
 				return err

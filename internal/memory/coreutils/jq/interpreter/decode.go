@@ -160,7 +160,7 @@ func (d *Decoder) end() (Value, error) {
 	return nil, io.EOF
 }
 
-// char takes one byte; done tells that a value at the top is complete.
+// char takes one byte; done reports that a value at the top is complete.
 func (d *Decoder) char(c byte) (done bool, msg string) {
 	if d.state != inText {
 		return d.stringChar(c)

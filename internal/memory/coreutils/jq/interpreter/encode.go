@@ -39,9 +39,9 @@ type encoder struct {
 // encodePart is the number of bytes written between calls of part.
 const encodePart = 4 << 10
 
-// Encode writes v as JSON. Values share their parts, so that the text of a small one may be
-// without end: part is called with the text each time that there is more of it, and with the
-// last; it returns what is to be gone on with, or an error, which ends it.
+// Encode writes v as JSON. Values share their parts, so that the text of a small value may be endless. Encode therefore calls
+// part with each piece of the text, and with the last one. part returns the buffer to continue with, or an error, which ends
+// Encode.
 func (s Style) Encode(v Value, part func(text []byte) ([]byte, error)) error {
 	e := &encoder{style: s, part: part}
 	e.any(v)
@@ -59,7 +59,7 @@ func (e *encoder) any(v Value) {
 	}
 }
 
-// goOn reports whether more is to be written.
+// goOn passes a full piece to part, and reports whether the encoder may continue.
 func (e *encoder) goOn() bool {
 	if e.err == nil && e.part != nil && len(e.b) >= encodePart {
 		e.b, e.err = e.part(e.b)

@@ -33,7 +33,7 @@ type outside struct{ err error }
 
 func (o *outside) Error() string { return o.err.Error() }
 
-// broken is the way to a label.
+// broken is the error that leads from a break to its label.
 type broken struct{ to *labelMark }
 
 func (b *broken) Error() string { return "break" }

@@ -83,7 +83,7 @@ func nativeFilter(name string) filterMaker {
 	return quantifier(name)
 }
 
-// quantifier is nativeFilter for what tells whether a condition holds.
+// quantifier is nativeFilter for the functions that test a condition.
 func quantifier(name string) filterMaker {
 	switch name {
 	case "any/2":
@@ -113,7 +113,7 @@ func selectFilter(c *compiler, a []filter) filter {
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
 			return a[0].run(e, in, func(v Value) error {
-				if !truth(v) {
+				if !isTrue(v) {
 					return vm.tick()
 				}
 				return out(in)
@@ -121,7 +121,7 @@ func selectFilter(c *compiler, a []filter) filter {
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
 			return a[0].run(e, in, func(v Value) error {
-				if !truth(v) {
+				if !isTrue(v) {
 					return vm.tick()
 				}
 				return out(p, in)
@@ -138,7 +138,7 @@ func anyFilter(c *compiler, gen, cond filter, want bool) filter {
 		mark := &stopError{}
 		err := gen.run(e, in, func(v Value) error {
 			return cond.run(e, v, func(w Value) error {
-				if truth(w) == want {
+				if isTrue(w) == want {
 					return mark
 				}
 				return nil

@@ -132,7 +132,7 @@ func toNumber(_ *machine, in Value, _ []Value) (Value, error) {
 		if n, ok := parseNumber(v); ok && !strings.HasPrefix(v, "+") {
 			return n, nil
 		}
-		// The words of 1.7, which reads it as JSON.
+		// jq 1.7 reads the text as JSON; this is its error.
 		w, err := parseJSON(v)
 		if pe, ok := errors.AsType[*ParseError](err); ok {
 			return nil, errorf("%s (while parsing '%s')", pe.Text, v)
@@ -219,7 +219,7 @@ func flatten(vm *machine, in Value, depth float64) (Value, error) {
 	return out, vm.hold(16 * len(out.v))
 }
 
-// indices are the places where part stands in in; of text counted in bytes by jq 1.6, in
+// indices returns the positions of part in in; of text counted in bytes by jq 1.6, in
 // characters since.
 func indices(vm *machine, in, part Value) (Value, error) {
 	switch v := in.(type) {
@@ -319,7 +319,7 @@ func fromEntries(vm *machine, in Value, _ []Value) (Value, error) {
 			if key != nil {
 				break
 			}
-			if v, _ := o.Get(name); truth(v) || name == "Key" {
+			if v, _ := o.Get(name); isTrue(v) || name == "Key" {
 				key = v
 			}
 		}

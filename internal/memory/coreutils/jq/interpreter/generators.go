@@ -54,7 +54,7 @@ func rangeFilter(c *compiler, a []filter) filter {
 						return errorf("Range bounds must be numeric")
 					}
 					if len(a) > 2 && z == 0 {
-						// It would never get there.
+						// The range would never end.
 						if x >= y {
 							return nil
 						}
@@ -74,22 +74,22 @@ func rangeFilter(c *compiler, a []filter) filter {
 	})
 }
 
-// stopped turns the own end of a generator into no error.
-func stopped(err error, mark error) error {
+// ignoreMark returns nil for the error with which a generator ends itself.
+func ignoreMark(err error, mark error) error {
 	if err == mark { //nolint:errorlint // It is itself or something else.
 		return nil
 	}
 	return err
 }
 
-// stopError is an end that no other generator takes for its own.
+// stopError ends one generator. Each has its own, so that no other generator stops at it.
 type stopError struct{ _ byte }
 
 func firstFilter(_ *compiler, a []filter) filter {
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
 			mark := &stopError{}
-			return stopped(a[0].run(e, in, func(v Value) error {
+			return ignoreMark(a[0].run(e, in, func(v Value) error {
 				if err := out(v); err != nil {
 					return err
 				}
@@ -98,7 +98,7 @@ func firstFilter(_ *compiler, a []filter) filter {
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
 			mark := &stopError{}
-			return stopped(a[0].trace(e, p, in, func(p *path, v Value) error {
+			return ignoreMark(a[0].trace(e, p, in, func(p *path, v Value) error {
 				if err := out(p, v); err != nil {
 					return err
 				}
@@ -161,7 +161,7 @@ func limitFilter(_ *compiler, a []filter) filter {
 					return a[1].run(e, in, out)
 				}
 				mark := &stopError{}
-				return stopped(a[1].run(e, in, func(v Value) error {
+				return ignoreMark(a[1].run(e, in, func(v Value) error {
 					left--
 					if err := out(v); err != nil {
 						return err
@@ -183,7 +183,7 @@ func limitFilter(_ *compiler, a []filter) filter {
 					return a[1].trace(e, p, in, out)
 				}
 				mark := &stopError{}
-				return stopped(a[1].trace(e, p, in, func(p *path, v Value) error {
+				return ignoreMark(a[1].trace(e, p, in, func(p *path, v Value) error {
 					left--
 					if err := out(p, v); err != nil {
 						return err
@@ -242,7 +242,7 @@ func untilFilter(c *compiler, a []filter) filter {
 			}
 			var next []Value
 			for i, cond := range conds {
-				if truth(cond) {
+				if isTrue(cond) {
 					if err := out(in); err != nil {
 						return err
 					}
@@ -279,7 +279,7 @@ func untilFilter(c *compiler, a []filter) filter {
 func whileFilter(c *compiler, a []filter) filter {
 	return chain(c, func(e *env, in Value) (bool, error) {
 		conds, err := results(a[0].run, e, in)
-		return err == nil && len(conds) > 0 && truth(conds[0]), err
+		return err == nil && len(conds) > 0 && isTrue(conds[0]), err
 	}, a[1])
 }
 

@@ -69,7 +69,7 @@ func (l *linker) one(s *scope, root *env, imp importing, from string) (*scope, *
 func (l *linker) define(s *scope, root *env, mod *module, found string, imp importing) (*scope, *env) {
 	src := l.c.src
 	inner, root := l.imports(s, root, mod, found)
-	// Data that the module imports stays in the environment, out of sight of others.
+	// Data that the module imports stays in the environment; other modules do not see it.
 	out := &scope{up: s, depth: inner.depthOf(), kind: scopeLabel}
 	prefix := ""
 	if imp.name != "" {

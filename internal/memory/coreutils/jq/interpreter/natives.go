@@ -9,13 +9,12 @@ import (
 // function1 is a function with one result; args are its arguments' values.
 type function1 func(vm *machine, in Value, args []Value) (Value, error)
 
-// nativeFunction returns a function with values as arguments by name and number of
-// arguments, nil for none of that name. It is not a map: those that list all functions would be
-// part of what they list.
+// nativeFunction returns a function with values as arguments by name and number of arguments, nil for none of that name. It is
+// not a map: builtins lists all functions, and the initialization of the map would refer to itself.
 func nativeFunction(name string) function1 {
 	switch name {
 	case "not/0":
-		return func(_ *machine, in Value, _ []Value) (Value, error) { return !truth(in), nil }
+		return func(_ *machine, in Value, _ []Value) (Value, error) { return !isTrue(in), nil }
 	case "length/0":
 		return length
 	case "keys/0":

@@ -65,13 +65,13 @@ func parseNumber(s string) (Value, bool) {
 	case "nan", "-nan", "NaN", "-NaN":
 		return math.NaN(), true
 	}
-	if len(s) <= 15 && plainInteger(s) {
+	if len(s) <= 15 && isPlainInteger(s) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err == nil && (n != 0 || s[0] != '-') {
 			return float64(n), true
 		}
 	}
-	if !numberSyntax(s) {
+	if !isNumber(s) {
 		return nil, false
 	}
 	f, err := strconv.ParseFloat(s, 64)
@@ -85,7 +85,7 @@ func parseNumber(s string) (Value, bool) {
 	return &Number{f, text}, true
 }
 
-func plainInteger(s string) bool {
+func isPlainInteger(s string) bool {
 	if s != "" && s[0] == '-' {
 		s = s[1:]
 	}
@@ -100,8 +100,8 @@ func plainInteger(s string) bool {
 	return true
 }
 
-// numberSyntax takes what strtod(3) takes of decimal numbers.
-func numberSyntax(s string) bool {
+// isNumber takes what strtod(3) takes of decimal numbers.
+func isNumber(s string) bool {
 	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
 		i++

@@ -7,18 +7,18 @@ import (
 
 type operator func(vm *machine, a, b Value) (Value, error)
 
-// operators compute what stands between two expressions.
+// operators maps binary operators to their functions.
 var operators = map[string]operator{
 	"+": add, "-": subtract, "*": multiply, "/": divide, "%": modulo,
-	"==": compared(func(n int) bool { return n == 0 }),
-	"!=": compared(func(n int) bool { return n != 0 }),
-	"<":  compared(func(n int) bool { return n < 0 }),
-	"<=": compared(func(n int) bool { return n <= 0 }),
-	">":  compared(func(n int) bool { return n > 0 }),
-	">=": compared(func(n int) bool { return n >= 0 }),
+	"==": compareWith(func(n int) bool { return n == 0 }),
+	"!=": compareWith(func(n int) bool { return n != 0 }),
+	"<":  compareWith(func(n int) bool { return n < 0 }),
+	"<=": compareWith(func(n int) bool { return n <= 0 }),
+	">":  compareWith(func(n int) bool { return n > 0 }),
+	">=": compareWith(func(n int) bool { return n >= 0 }),
 }
 
-func compared(test func(n int) bool) operator {
+func compareWith(test func(n int) bool) operator {
 	return func(vm *machine, a, b Value) (Value, error) {
 		n, err := vm.compare(a, b)
 		return test(n), err
@@ -214,7 +214,7 @@ func divide(vm *machine, a, b Value) (Value, error) {
 	return nil, binError(a, b, "divided")
 }
 
-// split is the text between the places where sep stands; no text has no parts.
+// split returns the texts between the occurrences of sep; an empty text has no parts.
 func (vm *machine) split(s, sep string) (Value, error) {
 	if err := vm.hold(len(s) * 2); err != nil {
 		return nil, err

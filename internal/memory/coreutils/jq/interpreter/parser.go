@@ -370,7 +370,7 @@ func (p *parser) comma() expr {
 type level struct {
 	ops   []string
 	right bool // binds to the right
-	none  bool // may stand only once
+	none  bool // not associative: a == b == c is an error
 }
 
 var levels = []level{

@@ -1,6 +1,6 @@
 package interpreter
 
-// postfix reads a term with what may stand behind it.
+// postfix reads a term with its postfix operators.
 func (p *parser) postfix() expr {
 	e := p.term()
 	for {

@@ -18,13 +18,13 @@ func (p *path) to(key Value) *path { return &path{up: p, key: key} }
 // leave is the path of a value v that a filter made of in: it is still there only if it
 // is the very same.
 func (p *path) leave(in, v Value) *path {
-	if identical(in, v) {
+	if isIdentical(in, v) {
 		return p
 	}
 	return &path{lost: true, key: v}
 }
 
-func identical(a, b Value) bool {
+func isIdentical(a, b Value) bool {
 	switch x := a.(type) {
 	case *Array:
 		y, ok := b.(*Array)

@@ -36,8 +36,8 @@ func (a *Array) Len() int { return len(a.v) }
 // At returns element i.
 func (a *Array) At(i int) Value { return a.v[i] }
 
-// plus returns a with more elements behind. The memory is shared with a where nobody
-// else has grown into it, so that building an array one by one is not quadratic.
+// plus returns a with more elements behind. It shares a's memory unless another array has already appended there, so that
+// building an array one by one is not quadratic.
 func (a *Array) plus(more ...Value) *Array {
 	if len(more) == 0 {
 		return a
@@ -232,7 +232,7 @@ func compareNumbers(a, b Value) int {
 	return 0
 }
 
-// compareTexts tells whole numbers apart that are the same as float64.
+// compareTexts orders whole numbers that are equal as float64.
 func compareTexts(a, b string) int {
 	if strings.ContainsAny(a+b, ".E") {
 		return 0
@@ -249,5 +249,5 @@ func compareTexts(a, b string) int {
 	return c
 }
 
-// truth: all but null and false is true.
-func truth(v Value) bool { return v != nil && v != false }
+// isTrue reports whether a value is neither null nor false.
+func isTrue(v Value) bool { return v != nil && v != false }
