@@ -220,7 +220,7 @@ var (
 	rates      = regexp.MustCompile(`\([0-9.]+ [KMG]?B/s\)|% *[0-9.]+[KMG]?[ =][0-9.]+s|(time|in)[: ]+[0-9.]+s|K[ .]{55} *[0-9.]+[KMG]?=[0-9.]+s`)
 	laters     = regexp.MustCompile(`\t5\d{9}\t`) // when a cookie ends that has a Max-Age
 	// A busy machine makes curl draw it more often.
-	meterLine = regexp.MustCompile(`\r[ 0-9]{3} [ 0-9.kMG]{5}(  [ 0-9]{3} [ 0-9.kMG]{5}){2}(  [ 0-9.kMG]{5}){2}( [-:0-9]{8}){3} [ 0-9.kMG]{5}`)
+	meterLine = regexp.MustCompile(`\r[ 0-9]{3} [ 0-9.kMG]{5}(  [ 0-9]{3} [ 0-9.kMG]{5}){2}(  [ 0-9.kMG]{5}){2}( [-: 0-9]{8}){3} [ 0-9.kMG]{5}`)
 )
 
 func (r result) normal(l looseness) result {
