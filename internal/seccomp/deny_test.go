@@ -388,8 +388,15 @@ func Test_Guard_Program_Reads_Open_Flags(t *testing.T) {
 func Test_Both_Programs_Together_Allow_No_More_Than_Deny_Alone(t *testing.T) {
 	const datagram = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
 	arguments := [][6]uint64{
-		{}, {unix.CLONE_NEWUSER}, {unix.CLONE_NEWTIME}, {unix.CLONE_VM | unix.CLONE_NEWNET}, {unix.CLONE_VM},
-		{unix.AF_UNIX, datagram}, {unix.AF_UNIX, unix.SOCK_STREAM}, {unix.AF_UNIX, unix.SOCK_RAW}, {unix.AF_INET, datagram},
+		{},
+		{unix.CLONE_NEWUSER},
+		{unix.CLONE_NEWTIME},
+		{unix.CLONE_VM | unix.CLONE_NEWNET},
+		{unix.CLONE_VM},
+		{unix.AF_UNIX, datagram},
+		{unix.AF_UNIX, unix.SOCK_STREAM},
+		{unix.AF_UNIX, unix.SOCK_RAW},
+		{unix.AF_INET, datagram},
 	}
 	for _, arch := range bothArchs {
 		for _, o := range []DenyOptions{{}, {Userns: true}, {Debuggers: true}, {Userns: true, Debuggers: true}} {

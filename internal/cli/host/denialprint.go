@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
@@ -9,8 +10,12 @@ import (
 )
 
 // Print lists a command's denials on stderr, for people and models.
-func (d *Denials) Print(p *console.Printer) {
+// Without all it leaves out the harmless ones; see [IsHarmless].
+func (d *Denials) Print(p *console.Printer, all bool) {
 	list := d.All()
+	if !all {
+		list = slices.DeleteFunc(list, IsHarmless)
+	}
 	if len(list) == 0 {
 		return
 	}

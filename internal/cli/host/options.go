@@ -54,12 +54,15 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5, and for the\nbackend virtual disk=4GiB nodes=100000", func(s string) error {
 		return setLimits(&p.Limits, s)
 	})
-	fs.CountVarP(&o.verbose, "verbose", "v", "print the configuration files and the plan on stderr; -vv: also how layers\nwere merged, and the options of the isolation")
+	fs.CountVarP(&o.verbose, "verbose", "v", "print the configuration files, the plan and harmless denials on stderr;\n-vv: also how layers were merged, and the options of the isolation")
 	fs.BoolVar(&o.debug, "debug", false, "the same as -vv")
 }
 
 // detailed are the phases that only -vv prints.
 var detailed = map[string]bool{"version": true, "config-merge": true, "bwrap-args": true, "env": true}
+
+// IsVerbose reports whether the user asked for more output.
+func (o *Options) IsVerbose() bool { return o.verbose > 0 || o.debug }
 
 // Trace returns the function that prints decisions and their reasons, as much as the user asked for; nil: nothing.
 func (o *Options) Trace(a *console.App) func(phase, line string) {

@@ -22,7 +22,7 @@ func CheckInFlags(cmd *cobra.Command, path string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "in", "cwd", "json", "quiet", "backend", "context", "namespace": // the last three select its place
+		case "in", "cwd", "json", "quiet", "verbose", "backend", "context", "namespace": // the last three select its place
 		default:
 			err = console.UsageError(path, "--%s does not go with --in: the sandbox has its policy since it was created", f.Name)
 		}

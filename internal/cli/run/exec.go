@@ -203,7 +203,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return res.Code, err
 	}
 	if !f.quiet {
-		refused.Print(a.Err)
+		refused.Print(a.Err, f.IsVerbose())
 	}
 	hidden().Print(a.Err)
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)
