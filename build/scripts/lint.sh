@@ -25,7 +25,8 @@ if [[ ${#packages[@]} -gt 0 ]]; then
   lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
   say "golangci-lint ${packages[*]}"
   "$lint" run "${packages[@]}"
-  if [[ ${packages[0]} = ./... ]] || printf '%s\n' "${packages[@]}" | grep -qE '^\./(cmd/agent-sandbox|internal/cli|internal/agent/broker)(/|$)'; then
+  # Of a change only files that have these tags: their packages need the clients of clusters and models compiled.
+  if [[ ${packages[0]} = ./... ]] || changed_files | grep '\.go$' | xargs -r grep -lE '^//go:build .*(kube|agent|sdk)' | grep -q .; then
     say "golangci-lint with the tags kube, agent and sdk"
     "$lint" run --build-tags kube,agent,sdk "${tagged[@]}"
   fi
