@@ -107,7 +107,7 @@ var errInterrupted = errors.New("interrupted")
 func (c *conversation) read(ctx context.Context) (string, error) {
 	text, prompt := "", c.session.Value(ctx, "${PS1@P}")
 	if prompt == "" {
-		prompt = c.session.Value(ctx, `${PWD/#$HOME/"~"}`) + "$ "
+		prompt = "(memory) " + c.session.Value(ctx, `${PWD/#$HOME/"~"}`) + "$ "
 	}
 	for {
 		line, err := c.line(prompt)

@@ -36,6 +36,7 @@ type execFlags struct {
 	quiet  bool
 	events string // file for denials as they occur; empty: none
 	record string // file for a proposed policy; empty: none
+	prompt string // what stands before bash's prompt; empty: nothing
 }
 
 // NewExec returns the command exec.
@@ -162,7 +163,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	if err != nil {
 		return 0, err
 	}
-	cmd := sandbox.Cmd{Args: args}
+	cmd := sandbox.Cmd{Args: args, Env: f.promptEnv()}
 	if f.dryRun {
 		return 0, printDryRun(a, box, cmd)
 	}

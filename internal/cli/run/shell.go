@@ -10,6 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 )
 
 // NewShell returns the command shell.
@@ -47,6 +48,7 @@ agent-sandbox shell --branch feat/search ~/src/project`,
 				if err := inventory.CheckInFlags(cmd, cmd.CommandPath()); err != nil {
 					return err
 				}
+				f.prompt = f.in
 				return Exec(cmd.Context(), a, &f, []string{"bash"})
 			}
 			return openShell(cmd.Context(), a, &f)
@@ -60,6 +62,16 @@ agent-sandbox shell --branch feat/search ~/src/project`,
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list denials")
 	rf.Register(cmd, true)
 	return console.Describe(cmd, console.ExitExec)
+}
+
+// promptEnv returns the environment with which bash shows the sandbox before its prompt, whatever files set that: bash runs
+// PROMPT_COMMAND before each prompt. A file that sets this variable, too, takes the mark away.
+func (f *execFlags) promptEnv() []string {
+	if f.prompt == "" {
+		return nil
+	}
+	mark := shellword.Quote("(" + f.prompt + ") ")
+	return []string{"PROMPT_COMMAND=export -n PROMPT_COMMAND; case $PS1 in " + mark + "*) ;; *) PS1=" + mark + "$PS1 ;; esac"}
 }
 
 func openShell(ctx context.Context, a *console.App, f *execFlags) error {
@@ -76,6 +88,7 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 	}
 	status, ok, err := converseInMemory(ctx, a, f, box)
 	if !ok { // With other backends each command is a process of the host, as with exec.
+		f.prompt = "sandbox"
 		return errors.Join(err, box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
 	}
 	if !f.quiet {

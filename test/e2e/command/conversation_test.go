@@ -3,6 +3,7 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -49,6 +50,19 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(c.cmd.Dir, "other")); err == nil {
 		t.Error("a change that was not applied exists")
+	}
+}
+
+func Test_Terminal_The_Prompt_Of_A_Shell_Shows_The_Sandbox(t *testing.T) {
+	c := openSandbox(t, "shell")
+	c.expect(`\(sandbox\) [^\n]*[#$>] ?`)
+	c.keys("false\r")
+	c.expect(`\(sandbox\) [^\n]*[#$>] ?`)
+	c.keys("echo st-$?-${PROMPT_COMMAND:+s}et-$(bash -c 'echo ${PROMPT_COMMAND-none}')\r")
+	c.expect(`st-1-set-none`)
+	c.keys("exit\r")
+	if code, rest := c.wait(); code != 0 || strings.Contains(rest, "refused") {
+		t.Errorf("exit status %d: %q", code, rest)
 	}
 }
 
