@@ -23,6 +23,9 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 	if name == "" {
 		name = ConfiguredBackend(spec.Layers)
 	}
+	if !o.Preview {
+		CreateCaches(spec, name)
+	}
 	hooks := DriverOptions{Denied: refused.Add, record: refused.record, Cluster: o.Cluster, Trace: o.Trace(a)}
 	d, err := NewDriver(name, h, hooks)
 	if err != nil {

@@ -21,6 +21,7 @@ type Options struct {
 	policy   sandbox.Policy // all other flags: the last layer
 	Cluster  Cluster        // --context, --namespace, --guest-image, --runtime-class, --warm-pool
 	debug    bool           // --debug
+	Preview  bool           // the sandbox is only described: nothing on the host changes
 	verbose  int            // how often -v was given
 
 	Resident bool // commands share one isolation; not a flag

@@ -84,6 +84,7 @@ func createSandbox(ctx context.Context, a *console.App, f *host.Options, k inven
 	if err != nil {
 		return err
 	}
+	host.CreateCaches(spec, backend)
 	box, err := sandbox.Create(ctx, d, spec)
 	if sandbox.CodeOf(err) == sandbox.Unavailable {
 		return host.ExplainUnavailable(ctx, a, d, err)

@@ -154,6 +154,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return 0, err
 	}
 	index := host.WatchIndex(h.Workspace)
+	f.Preview = f.dryRun
 	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
 	if err != nil {
 		return 0, err

@@ -120,6 +120,10 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec -v -- sh -c 'echo x >~/.bash_history' 2>&1 | grep -c 'refused:'`, `0\n1\n`,
 		},
 		{
+			"caches of a fresh home", `agent-sandbox exec --dry-run -- true >/dev/null; ls -d ~/.cache 2>/dev/null
+			agent-sandbox exec -- sh -c 'echo x >~/.cache/x' && cat ~/.cache/x`, `x\n`,
+		},
+		{
 			"a subdirectory of a persistent sandbox",
 			`agent-sandbox create s && cd src && agent-sandbox exec --in s -- ../x.sh; agent-sandbox exec --in s -- sh -c 'basename "$PWD"'
 			agent-sandbox exec --in s -C /tmp -- pwd; cd / && agent-sandbox exec --in s -- sh -c 'basename "$PWD"'; agent-sandbox destroy s`,

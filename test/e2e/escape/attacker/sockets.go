@@ -23,7 +23,6 @@ import (
 var SocketTypes = map[string]int{
 	"stream": unix.SOCK_STREAM, "seqpacket": unix.SOCK_SEQPACKET, "dgram": unix.SOCK_DGRAM,
 	"sendto": unix.SOCK_DGRAM, "sendmsg": unix.SOCK_DGRAM, "sendmmsg": unix.SOCK_DGRAM,
-	"pair": unix.SOCK_DGRAM,
 }
 
 // attackConnect connects to pairs of a type and an address. Abstract addresses begin with @.
@@ -53,17 +52,28 @@ func dial(kind, addr string) error {
 	return err
 }
 
-// openUnix opens a socket, or a pair of which it returns one end.
-func openUnix(kind string) (int, error) {
-	if kind != "pair" {
-		return unix.Socket(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
+// sendFromPair sends from one end of a pair of datagram sockets to another socket.
+func sendFromPair(addr string) error {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("socketpair: %w", err)
 	}
-	ends, err := unix.Socketpair(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
-	return ends[0], err // the other one stays open until the end
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	if err := unix.Sendto(ends[0], []byte("attack\n"), 0, &unix.SockaddrUnix{Name: addr}); err != nil {
+		return err
+	}
+	if n, _, err := unix.Recvfrom(ends[1], make([]byte, 100), unix.MSG_DONTWAIT); err == nil && n > 0 {
+		return errors.New("it went to the other end of the pair")
+	}
+	return nil
 }
 
 func connectUnix(kind, addr string) error {
-	fd, err := openUnix(kind)
+	if kind == "pair" {
+		return sendFromPair(addr)
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
@@ -71,7 +81,7 @@ func connectUnix(kind, addr string) error {
 	sa := &unix.SockaddrUnix{Name: addr}
 	msg := []byte("attack\n")
 	switch kind {
-	case "sendto", "pair":
+	case "sendto":
 		return unix.Sendto(fd, msg, 0, sa)
 	case "sendmsg":
 		return unix.Sendmsg(fd, msg, nil, sa, 0)
