@@ -36,6 +36,8 @@ build() {
 
 up() {
   build
+  # The controller of a cluster that is gone would run on, and see nothing of this one.
+  kc get -f "$BIN/crds" >/dev/null 2>&1 || stop agents
   kc apply --server-side --force-conflicts -f "$BIN/crds" >/dev/null
   kc wait --for=condition=Established --timeout=30s -f "$BIN/crds" >/dev/null
   mkdir -p "$RUN" "$LOG"

@@ -41,7 +41,7 @@ cluster=(kubelet storage scheduler controller-manager apiserver etcd containerd)
 
 down() {
   [[ ${1-} != docker ]] || { stop docker; return 0; }
-  local all=("${cluster[@]}")
+  local all=(agents "${cluster[@]}") # agents.sh starts the first, which is of no use for another cluster
   if alive apiserver; then
     timeout 20 kubectl --kubeconfig "$TESTBED/kubeconfig" delete pods --all -A --force --grace-period=0 >/dev/null 2>&1 || true
   fi
