@@ -84,6 +84,9 @@ func (p *Plan) ExplainPath(path string) Explanation {
 		e.Losing, e.Change = p.losing(at.Path, nil), p.pathChange(at.Path, e.Verdict)
 		return e
 	}
+	if hides := p.hidingOnceThere(at); hides != nil && e.Verdict != VerdictGuarded {
+		rule, e.Reason = hides, "does not exist; once it does, new sandboxes hide it"
+	}
 	if rule == nil {
 		e.Rule, e.Layer, e.Source = "/", LayerDefaults, "built in"
 	} else {
@@ -106,6 +109,20 @@ func (p *Plan) ExplainPath(path string) Explanation {
 		}
 	}
 	return e
+}
+
+// hidingOnceThere returns the rule that will hide a path, or a directory above it, that does not exist; nil if none will.
+func (p *Plan) hidingOnceThere(at hostpath.Place) (hides *Rule) {
+	if at.Exists {
+		return nil
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if r.Missing && r.Access == Exclude && hostpath.IsWithin(at.Path, r.Path) && (hides == nil || len(r.Path) > len(hides.Path)) {
+			hides = r
+		}
+	}
+	return hides
 }
 
 // guardOf returns the guard that covers a path: its own or that of a missing

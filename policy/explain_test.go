@@ -30,6 +30,7 @@ func Test_A_Path_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 		{"a user's rule", "a/f", "ro", "a", "", "global", "/g.json:3", "--rw " + ws + "/a/f"},
 		{"through a link", "link/f", "ro", "a", "", "global", "/g.json:3", "--rw " + ws + "/a/f"},
 		{"a preset", "~/.ssh/id", "exclude", "~/.ssh", "@base", "defaults", "built in", "--ro " + spec.Home + "/.ssh/id"},
+		{"a secret that does not exist", "~/.netrc", "ro", "~/.netrc", "@base", "defaults", "built in", "--rw " + spec.Home + "/.netrc"},
 		{"a protection", ".git/hooks", "ro", ws + "/.git/hooks", "@git", "protected", "built in", "--rw " + ws + "/.git/hooks"},
 		{"a guard", ".mcp.json", "guarded", ws + "/.mcp.json", "", "protected", "built in", "--rw " + ws + "/.mcp.json"},
 		{"below a guard", ".vscode/x", "guarded", ws + "/.vscode", "", "protected", "built in", "--rw " + ws + "/.vscode/x"},
@@ -47,6 +48,11 @@ func Test_A_Path_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
 		})
+	}
+	for path, want := range map[string]bool{"~/.netrc": true, "~/.gnupg/x": true, "~/.ssh/id": false, "~/other": false} {
+		if reason := p.ExplainPath(path).Reason; strings.Contains(reason, "once it does, new sandboxes hide it") != want {
+			t.Errorf("%s: %s", path, reason)
+		}
 	}
 	losers := p.ExplainPath("a/f").Losing
 	if len(losers) < 3 || losers[0].Rule != "a*" || losers[0].Source != "--rw" || losers[1].Rule != "." {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -72,4 +73,89 @@ func Test_Exec_Without_The_Other_Commands_Prints_The_Same(t *testing.T) {
 			t.Errorf("%q prints different texts: %v", line, texts)
 		}
 	}
+}
+
+// The examples of the help are command lines that a user types as they are: each names a command, and has flags and arguments
+// that this command takes.
+func Test_Examples_In_Help_Parse(t *testing.T) {
+	t.Parallel()
+	number := 0
+	walkCommands(newTree(console.New(nil, sandbox.Stdio{})), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			for _, words := range splitCommands(line) {
+				if len(words) == 0 || words[0] != "agent-sandbox" {
+					continue
+				}
+				number++
+				if err := parseCommand(words[1:]); err != nil {
+					t.Errorf("%s: %s: %v", cmd.CommandPath(), strings.TrimSpace(line), err)
+				}
+			}
+		}
+	})
+	if number < 50 {
+		t.Errorf("only %d examples were found", number)
+	}
+	for _, line := range []string{"exec --no-such-flag true", "create a b", "snapshot"} { // the test can fail
+		if parseCommand(strings.Fields(line)) == nil {
+			t.Errorf("%q parses", line)
+		}
+	}
+}
+
+func walkCommands(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, c := range cmd.Commands() {
+		walkCommands(c, f)
+	}
+}
+
+// parseCommand finds the command of a command line, and parses its flags and arguments.
+func parseCommand(words []string) error {
+	cmd, rest, err := newTree(console.New(nil, sandbox.Stdio{})).Find(words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.ValidateArgs(cmd.Flags().Args())
+	}
+	if err == nil && cmd.HasSubCommands() && !cmd.Runnable() {
+		err = errors.New("a command of a family is missing")
+	}
+	return err
+}
+
+// splitCommands splits a line at the operators of the shell, and its commands into words.
+func splitCommands(line string) (commands [][]string) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	endWord := func() {
+		if inWord {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		inWord = false
+	}
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case strings.ContainsRune("|&;<>", r):
+			endWord()
+			commands, words = append(commands, words), nil
+		case r == ' ' || r == '\n' || r == '\t':
+			endWord()
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	endWord()
+	return append(commands, words)
 }
