@@ -197,6 +197,8 @@ type Cmd struct {
 	// TTY gives it a terminal of its own of that size, on which what it writes to stderr is
 	// output, too; nil: no terminal. Only resident sandboxes have terminals to give.
 	TTY *Terminal
+	// Wall limits the wall-clock time of this command, besides the limit of the policy; zero: only that one. [Sandbox.Start] holds it.
+	Wall Duration
 	// Leave ends Wait with the command itself: what it has left running continues, and what that writes from then on is
 	// thrown away. Only resident sandboxes and those in memory support it. It does not go with TTY.
 	Leave bool

@@ -105,7 +105,7 @@ func (s *Sandbox) Run(ctx context.Context, cmd Cmd) (*Result, error) {
 	return res, err
 }
 
-// RunStdio runs cmd over the caller's streams and waits for its end. The policy's wall-clock and output limits hold; output
+// RunStdio runs cmd over the caller's streams and waits for its end. The policy's wall-clock and output limits hold, and the command's own; output
 // beyond the limit is discarded while the command continues.
 func (s *Sandbox) RunStdio(ctx context.Context, cmd Cmd, stdio Stdio) (*Result, error) {
 	begin := time.Now()
@@ -139,7 +139,11 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 		return nil, s.wrap(codeContextEnd(ctx, err), "start")
 	}
 	r.process = p
-	if wall := time.Duration(s.limits.Wall); wall > 0 {
+	r.limit = s.limits.Wall
+	if cmd.Wall > 0 && (r.limit <= 0 || cmd.Wall < r.limit) {
+		r.limit = cmd.Wall
+	}
+	if wall := time.Duration(r.limit); wall > 0 {
 		// The limit counts from here on. It does not include the time in which the backend starts the isolation.
 		r.wall = time.AfterFunc(wall, func() { r.cancel(context.DeadlineExceeded) })
 	}
@@ -227,7 +231,8 @@ type Running struct {
 	parent  context.Context //nolint:containedctx // distinguishes the caller's cancel from our own time-out after Wait
 	ctx     context.Context //nolint:containedctx // bounds this one command, from Start to Wait
 	cancel  context.CancelCauseFunc
-	wall    *time.Timer // kills the command at its wall-clock limit; nil without one
+	limit   Duration    // the wall-clock limit; 0: none
+	wall    *time.Timer // kills the command at that limit; nil without one
 	output  *budget
 }
 
@@ -244,7 +249,7 @@ func (r *Running) Wait() (Exit, error) {
 	case r.parent.Err() != nil:
 		return exit, r.sandbox.wrap(r.parent.Err(), "wait")
 	case r.HasTimedOut():
-		exit.Code, exit.Reason = ExitTimeout, "wall-clock limit of "+r.sandbox.limits.Wall.String()
+		exit.Code, exit.Reason = ExitTimeout, "wall-clock limit of "+r.limit.String()
 		return exit, nil
 	}
 	return exit, r.sandbox.wrap(err, "wait")
@@ -264,7 +269,7 @@ func (r *Running) Resize(size Terminal) error {
 	return r.sandbox.wrap(t.Resize(size), "resize")
 }
 
-// HasTimedOut reports whether the policy's wall-clock limit passed.
+// HasTimedOut reports whether the wall-clock limit of the policy or of the command passed.
 func (r *Running) HasTimedOut() bool {
 	return r.parent.Err() == nil && errors.Is(context.Cause(r.ctx), context.DeadlineExceeded)
 }

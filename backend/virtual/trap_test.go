@@ -5,6 +5,7 @@ import (
 	"io"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -38,5 +39,39 @@ func Test_A_Trap_That_Exits_Keeps_Its_Status(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func Test_A_Command_Has_A_Limit_Of_Time_Besides_The_Policys(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		policy, own  time.Duration
+		want         string
+		wantTimedOut bool
+	}{
+		{"its own", 0, 100 * time.Millisecond, "wall-clock limit of 100ms", true},
+		{"the lower of both is its own", time.Hour, 100 * time.Millisecond, "wall-clock limit of 100ms", true},
+		{"the lower of both is the policy's", 100 * time.Millisecond, time.Hour, "wall-clock limit of 100ms", true},
+		{"neither passes", time.Hour, time.Hour, "", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{
+				Env: []string{"PATH=/usr/bin:/bin"}, Policy: sandbox.Policy{Limits: sandbox.Limits{Wall: sandbox.Duration(row.policy)}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := "sleep 1000"
+			if !row.wantTimedOut {
+				script = "true"
+			}
+			res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", script}, Wall: sandbox.Duration(row.own)})
+			if err != nil || res.TimedOut != row.wantTimedOut || res.Reason != row.want || (res.Code == sandbox.ExitTimeout) != row.wantTimedOut {
+				t.Errorf("%+v, %v", res, err)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -62,6 +62,9 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 // detailed are the phases that only -vv prints.
 var detailed = map[string]bool{"version": true, "config-merge": true, "bwrap-args": true, "env": true}
 
+// Limits returns the limits of the flags.
+func (o *Options) Limits() sandbox.Limits { return o.policy.Limits }
+
 // IsVerbose reports whether the user asked for more output.
 func (o *Options) IsVerbose() bool { return o.verbose > 0 || o.debug }
 

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,10 +18,13 @@ func AddInFlag(fs *pflag.FlagSet, name *string) {
 	fs.StringVar(name, "in", "", "run in the sandbox `NAME`, which 'agent-sandbox create' made")
 }
 
-// CheckInFlags rejects flags that cannot change an existing sandbox.
-func CheckInFlags(cmd *cobra.Command, path string) error {
+// CheckInFlags rejects flags that cannot change an existing sandbox. more are flags that change how this command runs in it.
+func CheckInFlags(cmd *cobra.Command, path string, more ...string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(more, f.Name) {
+			return
+		}
 		switch f.Name {
 		case "in", "cwd", "json", "quiet", "verbose", "backend", "context", "namespace": // the last three select its place
 		default:

@@ -82,8 +82,11 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 			case len(args) == 0 || args[0] == "":
 				return console.UsageError(path, "no command was given")
 			case f.in != "":
-				if err := inventory.CheckInFlags(cmd, path); err != nil {
+				if err := inventory.CheckInFlags(cmd, path, "limit"); err != nil {
 					return err
+				}
+				if l := f.Limits(); l != (sandbox.Limits{Wall: l.Wall}) {
+					return console.UsageError(path, "with --in a --limit is one of wall: the sandbox has the others since it was created")
 				}
 			case f.dryRun && f.stage != "":
 				return console.UsageError(path, "--dry-run cannot show a stage")

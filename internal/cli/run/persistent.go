@@ -26,7 +26,7 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	if err != nil {
 		return 0, err
 	}
-	cmd := sandbox.Cmd{Args: args, Dir: cmp.Or(f.Cwd, found.Subdirectory()), Env: f.promptEnv()}
+	cmd := sandbox.Cmd{Args: args, Dir: cmp.Or(f.Cwd, found.Subdirectory()), Env: f.promptEnv(), Wall: f.Limits().Wall}
 	stdio := a.Stdio
 	var stdout, stderr bytes.Buffer
 	if f.json {

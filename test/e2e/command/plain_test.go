@@ -129,6 +129,11 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec --in s -C /tmp -- pwd; cd / && agent-sandbox exec --in s -- sh -c 'basename "$PWD"'; agent-sandbox destroy s`,
 			`s\nran\nsrc\n/tmp\nshop\n`,
 		},
+		{
+			"a limit of time in a persistent sandbox", `agent-sandbox create t; agent-sandbox exec --in t --limit wall=300ms -- sleep 60; echo $?
+			agent-sandbox exec --in t --limit wall=60s -- echo done; agent-sandbox exec --in t --limit pids=5 -- true; echo $?; agent-sandbox destroy t`,
+			`t\nagent-sandbox: the command was killed: wall-clock limit of 300ms\n124\ndone\nagent-sandbox: with --in a --limit is one of wall: .*\nhint: .*\n125\n`,
+		},
 		{"branches", `agent-sandbox exec -- git checkout -q -b x && agent-sandbox exec -- git checkout -q main && git branch`, `\* main\n  x\n`},
 		{
 			"the fix of git config", `agent-sandbox exec -- git config user.name A 2>&1 | grep -o -e '--rw .*'
