@@ -341,13 +341,6 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 // directory in front of PATH, and the command's own variables.
 func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	env := n.environment(slices.Clone(plan.Env))
-	// Without a network npm would repeat each request until 70 s are over.
-	const retries = "npm_config_fetch_retries="
-	if plan.Network.Mode == sandbox.NetworkNone && !slices.ContainsFunc(env, func(kv string) bool {
-		return len(kv) >= len(retries) && strings.EqualFold(kv[:len(retries)], retries)
-	}) {
-		env = append(env, retries+"0")
-	}
 	path := searchPath(env)
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"
