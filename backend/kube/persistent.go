@@ -15,6 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -98,9 +99,10 @@ func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *reco
 }
 
 // attach connects to the guest in a pod, after a process that starts the pod has finished. It runs no command, so the sandbox stays
-// idle.
+// idle. Closed: the pod has ended, or it was deleted here, because the process that started it was killed before it sent the guest.
 func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, env []string) (*instance, error) {
-	if err := d.awaitStarted(ctx, c, k, pod); err != nil {
+	killed, err := d.awaitStarted(ctx, c, k, pod)
+	if err != nil {
 		return nil, err
 	}
 	p, err := d.prepareAgain(c, k, env)
@@ -109,9 +111,30 @@ func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *re
 	}
 	i := &instance{prepared: p, pod: pod}
 	if err := i.connectAtDoor(ctx, func() error { return i.connect(ctx, i.openDoorStream) }); err != nil {
+		if killed && i.hasNoGuest(ctx, err) {
+			d.Inner.options.Trace("kube", "delete pod "+pod.Name+", to which no process sends a guest")
+			return nil, errors.Join(stoppedError(k.Record.ID), i.detach(ctx), c.DeletePod(ctx, pod.Name, pod.UID))
+		}
 		return nil, errors.Join(i.explain(ctx, err), i.detach(ctx))
 	}
 	return i, nil
+}
+
+// hasNoGuest reports whether a connection to the pod's door failed with err because the pod still waits for its guest. No command can
+// run in such a pod.
+func (i *instance) hasNoGuest(ctx context.Context, err error) bool {
+	if exit, ok := errors.AsType[*cluster.ExitError](err); ok {
+		return exit.Code == podinit.ExitUnstarted
+	}
+	if i.driver.options.GuestImage != "" { // the guest comes with the pod
+		return false
+	}
+	pod, err := i.cluster.FindPod(ctx, i.pod.Name)
+	if err != nil || pod.UID != i.pod.UID {
+		return false
+	}
+	now, running := cluster.StateOf(pod)
+	return !running && !now.Final
 }
 
 // connectAtDoor calls connect, and once more if the pod's door did not run the first time: its container starts beside that of the
@@ -146,18 +169,13 @@ func isDoorOpen(pod *corev1.Pod) bool {
 	})
 }
 
-// errUnseen ends a wait for a process that does not report.
-var errUnseen = errors.New("the process that starts the sandbox does not report")
+// errSilent ends a wait for a process that does not report.
+var errSilent = errors.New("the process that starts the sandbox does not report")
 
-// awaitStarted waits until no process is starting the sandbox in pod. A process that was killed leaves its annotation, which
-// counts for [record.UnseenTime]. Closed: the pod has ended.
-func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) error {
-	if !record.IsStarting(k.Claim) {
-		return nil
-	}
-	seen, cancel := context.WithTimeoutCause(ctx, record.UnseenTime, errUnseen)
-	defer cancel()
-	alive, end := context.WithCancelCause(seen)
+// awaitStarted waits until no process is starting the sandbox in pod. A process that was killed leaves its annotation; it counts as
+// killed when it does not renew that for [record.SilentTime]. Closed: the pod has ended.
+func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) (killed bool, err error) {
+	alive, end := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer end(nil)
@@ -166,21 +184,37 @@ func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster,
 			end(stoppedError(k.Record.ID))
 		}
 	})
-	for claim := k.Claim; record.IsStarting(claim); {
-		err := c.AwaitChange(alive, cluster.ClaimResource, claim.Name, claim.ResourceVersion)
-		if err == nil {
-			claim, err = c.FindClaim(alive, k.Record.ID)
-		}
+	claim, last, seen := k.Claim, time.Now(), k.Claim.Annotations[record.AnnotationStarting]
+	for record.IsStarting(claim) {
+		now, err := awaitReport(alive, c, claim, last.Add(record.SilentTime))
 		switch cause := context.Cause(alive); {
-		case errors.Is(cause, errUnseen):
-			return nil
 		case cause != nil:
-			return cause
+			return false, cause
+		case errors.Is(err, errSilent):
+			return true, nil
 		case err != nil:
-			return err
+			return false, err
+		}
+		claim = now
+		if report := claim.Annotations[record.AnnotationStarting]; report != seen {
+			last, seen = time.Now(), report
 		}
 	}
-	return nil
+	return claim.Annotations[record.AnnotationStarting] != "", nil
+}
+
+// awaitReport returns a claim as it is after its next change, or errSilent at a time.
+func awaitReport(ctx context.Context, c *cluster.Cluster, claim *corev1.PersistentVolumeClaim, until time.Time) (*corev1.PersistentVolumeClaim, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, until, errSilent)
+	defer cancel()
+	err := c.AwaitChange(ctx, cluster.ClaimResource, claim.Name, claim.ResourceVersion)
+	if err == nil {
+		claim, err = c.FindClaim(ctx, claim.Labels[names.LabelID])
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return claim, err
 }
 
 // awaitEnd waits until a pod has ended or is gone; false: ctx ended, or the cluster did not answer.
@@ -231,22 +265,41 @@ func (d *PersistentDriver) Start(ctx context.Context, name string, env []string)
 }
 
 func (d *PersistentDriver) startStopped(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
-	if err := d.awaitNoPod(ctx, c, k); err != nil {
+	err := d.awaitNoPod(ctx, c, k)
+	if sandbox.CodeOf(err) == sandbox.Exists && k.Claim.Annotations[record.AnnotationStarting] != "" && d.isAbandoned(ctx, c, k) {
+		err = d.awaitNoPod(ctx, c, k)
+	}
+	if err != nil {
 		return nil, err
 	}
 	// Other processes see that the sandbox is being started.
 	if err := c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationStarting: record.Stamp()}); err != nil {
 		return nil, err
 	}
-	if err := d.finishRestore(ctx, c, k); err != nil {
-		return nil, err
+	end := renew(ctx, c, k, record.AnnotationStarting, record.StartingInterval)
+	var i *instance
+	if err = d.finishRestore(ctx, c, k); err == nil {
+		i, err = d.createPod(ctx, c, k, env)
 	}
-	i, err := d.createPod(ctx, c, k, env)
+	end()
 	if sandbox.CodeOf(err) == sandbox.Exists {
 		return nil, runningError(k.Record.ID)
 	}
 	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.Claim, map[string]any{record.AnnotationStarting: nil}) // an old annotation counts no more
 	return i, err
+}
+
+// isAbandoned reports whether the pod of a sandbox has ended by now, also because [PersistentDriver.attach] has deleted it.
+func (d *PersistentDriver) isAbandoned(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) bool {
+	pod, err := c.FindRunningPod(ctx, k.Record.ID)
+	if err != nil {
+		return sandbox.CodeOf(err) == sandbox.NotFound
+	}
+	i, err := d.attach(ctx, c, k, pod, nil)
+	if err == nil {
+		_ = i.detach(ctx) // it serves others
+	}
+	return sandbox.CodeOf(err) == sandbox.Closed
 }
 
 func runningError(name string) error {
@@ -419,6 +472,9 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 		return persist.State{Running: err == nil}, err
 	}
 	i, err := d.attach(ctx, c, k, pod, nil)
+	if sandbox.CodeOf(err) == sandbox.Closed {
+		return persist.State{}, nil
+	}
 	if err != nil {
 		return persist.State{Running: true}, err
 	}

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,19 +96,7 @@ func (d *PersistentDriver) withdrawClaim(ctx context.Context, c *cluster.Cluster
 
 // complete creates the first pod of a sandbox, calls fill, and marks the sandbox as complete. After an error nothing is left.
 func (d *PersistentDriver) complete(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
-	alive, end := context.WithCancel(ctx)
-	go func() {
-		for tick := time.NewTicker(record.SeenInterval); ; {
-			select {
-			case <-tick.C:
-				_ = c.AnnotateClaim(alive, k.Claim, map[string]any{record.AnnotationMaking: record.Stamp()}) // the next report may succeed
-			case <-alive.Done():
-				tick.Stop()
-				return
-			}
-		}
-	}()
-	defer end()
+	defer renew(ctx, c, k, record.AnnotationMaking, record.SeenInterval)()
 	i, err := d.createPod(ctx, c, k, env)
 	if err == nil {
 		err = fill(ctx, i)
@@ -122,6 +111,31 @@ func (d *PersistentDriver) complete(ctx context.Context, c *cluster.Cluster, k *
 		return nil, errors.Join(err, d.remove(context.WithoutCancel(ctx), c, k.Claim))
 	}
 	return &persistentInstance{driver: d, cluster: c, Sandbox: k, env: env, inner: i}, nil
+}
+
+// renew sets an annotation of a sandbox's claim to the current time in an interval, until end is called, which waits
+// for the answer to the last change.
+func renew(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, annotation string, interval time.Duration) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				one, cancel := context.WithTimeout(context.WithoutCancel(ctx), interval)
+				_ = c.AnnotateClaim(one, k.Claim, map[string]any{annotation: record.Stamp()}) // the next one may succeed
+				cancel()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 // createPod creates the pod of a sandbox and connects to it. After an error no pod is left.

@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -123,6 +124,69 @@ func Test_A_Killed_Operation_Leaves_All_Or_Nothing(t *testing.T) {
 		}
 	}
 	b.settled(t, d)
+}
+
+// abandoned stops a sandbox and creates its pod again without sending it a guest, as a process does that is killed while it starts
+// the sandbox.
+func (b bed) abandoned(t *testing.T, d *kube.PersistentDriver, name string) {
+	t.Helper()
+	box := create(t, d, persistentSpec(name, workspace(t)))
+	pod := kubectl(t, "", "get", "pod", "agent-sandbox-"+name, "-n", b.namespace, "-o", "json")
+	if err := errors.Join(box.Detach(), d.Stop(t.Context(), name)); err != nil {
+		t.Fatal(err)
+	}
+	var object struct {
+		Version  string `json:"apiVersion"`
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Name        string            `json:"name"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Spec map[string]any `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(pod), &object); err != nil {
+		t.Fatal(err)
+	}
+	delete(object.Spec, "nodeName")
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, string(text), "create", "-n", b.namespace, "-f", "-")
+	b.becomes(t, "pod/agent-sandbox-"+name, "Running")
+	kubectl(t, "", "annotate", "-n", b.namespace, "pvc", "agent-sandbox-"+name, "--overwrite", "agent-sandbox.dev/starting="+time.Now().UTC().Format(time.RFC3339))
+}
+
+// A process that is killed between the creation of a pod and the transfer of the guest leaves a pod in which no command can run.
+func Test_A_Pod_Without_A_Guest_Is_Replaced(t *testing.T) {
+	t.Parallel()
+	b, d := newPersistentBed(t)
+	t.Run("by a start", func(t *testing.T) {
+		t.Parallel()
+		b.abandoned(t, d, "started")
+		if err := d.Start(t.Context(), "started", os.Environ()); err != nil {
+			t.Fatal(err)
+		}
+		prints(t, opened(t, d, "started"), "cat f", "host\n")
+		if err := d.Start(t.Context(), "started", os.Environ()); sandbox.CodeOf(err) != sandbox.Exists {
+			t.Errorf("started twice: %v", err)
+		}
+	})
+	t.Run("after it was opened", func(t *testing.T) {
+		t.Parallel()
+		b.abandoned(t, d, "opened")
+		if _, err := sandbox.Open(t.Context(), d, "opened"); sandbox.CodeOf(err) != sandbox.Closed {
+			t.Errorf("got %v, want Closed", err)
+		}
+		if state, err := d.State(t.Context(), "opened"); err != nil || state.Running {
+			t.Errorf("%+v, %v", state, err)
+		}
+		if err := d.Start(t.Context(), "opened", os.Environ()); err != nil {
+			t.Fatal(err)
+		}
+		prints(t, opened(t, d, "opened"), "cat f", "host\n")
+	})
 }
 
 // A process that starts a sandbox may be killed before it reports, and the pod may end then.

@@ -85,7 +85,7 @@ func Test_An_Idle_Sandbox_Stops(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
-	d.Idle = deadline.Scale(6 * time.Second) // in which a busy machine starts and connects, too
+	d.Idle = min(time.Minute, deadline.Scale(6*time.Second)) // in which a busy machine starts and connects, too
 	box := create(t, d, persistentSpec("idle", workspace(t)))
 	prints(t, box, fmt.Sprintf("sleep %.1f; echo busy >f", (d.Idle+2*time.Second).Seconds()), "") // which is longer than it may be idle
 	b.podEnds(t, "idle")
@@ -110,7 +110,7 @@ func Test_An_Expired_Sandbox_Is_Removed(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
-	d.TTL = deadline.Scale(20 * time.Second)
+	d.TTL = min(100*time.Second, deadline.Scale(20*time.Second))
 	box := create(t, d, persistentSpec("short", workspace(t)))
 	if err := box.Detach(); err != nil {
 		t.Error(err)

@@ -47,6 +47,9 @@ func Join(p process.Process, args []string) int {
 	if err == nil {
 		_, _, err = conn.WriteMsgUnix([]byte{0}, unix.UnixRights(0, 1), nil)
 	}
+	if wait == "" && errors.Is(err, unix.ECONNREFUSED) {
+		return p.Fail(ExitUnstarted, err.Error())
+	}
 	if err != nil {
 		return p.Fail(process.ExitRefused, err.Error())
 	}

@@ -11,6 +11,10 @@ const (
 	OpPause  = "still"  // stops all commands, answers with a line, and continues them when the client has left
 )
 
+// ExitUnstarted is the exit status of a join without --wait or --wake when the first process of the pod accepts no connections: it
+// waits for the guest, which somebody has yet to send.
+const ExitUnstarted = 3
+
 // State is the answer to [OpStatus].
 type State struct {
 	Running int       `json:"running"` // commands

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -72,13 +73,23 @@ func (c *Cluster) executor(pod, container string, command []string) (remotecomma
 	})
 }
 
-// wrapExit turns the exit status of a program into an error; nil when it is 0.
+// ExitError is the end of a program in a pod with an exit status that is not 0.
+type ExitError struct {
+	Code int
+	Said string // its standard error
+}
+
+func (e *ExitError) Error() string {
+	if e.Said == "" {
+		return fmt.Sprintf("the guest ended with %d", e.Code)
+	}
+	return fmt.Sprintf("the guest ended with %d: %s", e.Code, e.Said)
+}
+
+// wrapExit turns the exit status of a program into an [ExitError] with the code Unavailable; nil when it is 0.
 func (c *Cluster) wrapExit(err error, said *session.Words) error {
 	if exit, ok := errors.AsType[exec.CodeExitError](err); ok {
-		if text := said.String(); text != "" {
-			return sandbox.Errorf(sandbox.Unavailable, "the guest ended with %d: %s", exit.Code, text)
-		}
-		return sandbox.Errorf(sandbox.Unavailable, "the guest ended with %d", exit.Code)
+		return sandbox.Errorf(sandbox.Unavailable, "%w", &ExitError{Code: exit.Code, Said: said.String()})
 	}
 	return c.wrap(err, "execute in the pod")
 }

@@ -145,6 +145,13 @@ func IsStarting(claim *corev1.PersistentVolumeClaim) bool {
 // UnseenTime is the time without a report after which a process that creates or starts a sandbox counts as killed.
 const UnseenTime = 5 * SeenInterval
 
+// A process that starts a sandbox renews [AnnotationStarting] in this interval.
+const StartingInterval = 10 * time.Second
+
+// SilentTime is the time without such a report after which an observer takes that process for killed. It counts from what the observer
+// has seen, because the clocks of two machines may differ.
+const SilentTime = 3 * StartingInterval
+
 // Stamp returns the current time as annotations have it.
 func Stamp() string { return time.Now().UTC().Format(time.RFC3339) }
 
