@@ -115,9 +115,18 @@ func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *re
 			d.Inner.options.Trace("kube", "delete pod "+pod.Name+", to which no process sends a guest")
 			return nil, errors.Join(stoppedError(k.Record.ID), i.detach(ctx), c.DeletePod(ctx, pod.Name, pod.UID))
 		}
-		return nil, errors.Join(i.explain(ctx, err), i.detach(ctx))
+		return nil, errors.Join(i.explainDoor(ctx, err), i.detach(ctx))
 	}
 	return i, nil
+}
+
+// explainDoor returns why a pod's door does not answer. The door ends with the sandbox, and the cluster reports that later.
+func (i *instance) explainDoor(ctx context.Context, err error) error {
+	_, ended := errors.AsType[*cluster.ExitError](err)
+	if ended || sandbox.CodeOf(err) == sandbox.Internal {
+		return i.explainEnd(ctx, err)
+	}
+	return i.explain(ctx, err)
 }
 
 // hasNoGuest reports whether a connection to the pod's door failed with err because the pod still waits for its guest. No command can

@@ -28,10 +28,7 @@ func (i *instance) openStoreSession(ctx context.Context, container string, more 
 	if err == nil {
 		i.session, err = session.Connect(ctx, s)
 	}
-	if err != nil {
-		return i.explain(ctx, err)
-	}
-	return nil
+	return err
 }
 
 // withRunningStore calls f with the store of a running sandbox.
@@ -41,9 +38,10 @@ func (d *PersistentDriver) withRunningStore(ctx context.Context, c *cluster.Clus
 		return err
 	}
 	i := &instance{prepared: p, pod: pod}
-	err = i.connectAtDoor(ctx, func() error { return i.openStoreSession(ctx, names.DoorContainer) })
-	if err == nil {
+	if err = i.connectAtDoor(ctx, func() error { return i.openStoreSession(ctx, names.DoorContainer) }); err == nil {
 		err = f(ctx, i)
+	} else {
+		err = i.explainDoor(ctx, err)
 	}
 	return errors.Join(err, i.detach(context.WithoutCancel(ctx)))
 }
@@ -74,7 +72,9 @@ func (d *PersistentDriver) withStoppedStore(ctx context.Context, c *cluster.Clus
 		return err
 	}
 	if err = c.AwaitRunning(ctx, i.pod); err == nil {
-		err = i.openStoreSession(ctx, names.Container, "--alone")
+		if err = i.openStoreSession(ctx, names.Container, "--alone"); err != nil {
+			err = i.explain(ctx, err)
+		}
 	}
 	if err == nil {
 		err = f(ctx, i)
