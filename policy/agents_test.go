@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -35,6 +37,26 @@ func Test_Logins_Of_Agents_Are_Hidden_And_Code_Of_The_Host_Cannot_Be_Changed(t *
 	for _, name := range []string{".cache/p10k-instant-prompt-me.zsh.zwc", ".cache/zsh"} {
 		if !hasGuard(p, spec.Home+"/"+name) {
 			t.Errorf("%s can be created", name)
+		}
+	}
+}
+
+func Test_The_Settings_Of_An_Agent_In_Sandboxes_Are_Visible_In_Its_Own_Only(t *testing.T) {
+	spec := agentHome(t)
+	data := filepath.Join(spec.Home, ".local/share/agent-sandbox")
+	claude, codex := filepath.Join(data, AgentsDir, "claude"), filepath.Join(data, AgentsDir, "codex")
+	for _, dir := range []string{claude, codex, filepath.Join(data, "trust")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": Exclude, AgentsDir: Exclude, "trust": ReadOnly})
+	spec.Policy.Filesystem.RW = []string{claude}
+	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": ReadWrite, AgentsDir + "/codex/x": Exclude, "trust": ReadOnly})
+	for _, path := range []string{data, filepath.Join(data, AgentsDir), filepath.Join(data, "trust"), filepath.Join(claude, "x"), filepath.Join(spec.Home, ".config/agent-sandbox", AgentsDir, "x")} {
+		spec.Policy.Filesystem.RW = []string{path}
+		if _, err := Resolve(spec); sandbox.CodeOf(err) != sandbox.Denied {
+			t.Errorf("--rw %s: %v", path, err)
 		}
 	}
 }

@@ -29,6 +29,10 @@ const DefaultPids = 4096
 // refused them.
 const QuarantineDir = filesystem.QuarantineDir
 
+// AgentsDir is the directory, below agent-sandbox's data directory, with a directory for each coding agent that runs in sandboxes:
+// its settings, sessions and login. All other sandboxes hide them; a trusted rule can open one.
+const AgentsDir = filesystem.AgentsDir
+
 // defaultPath is used when the host's PATH holds no absolute directory. Without any, every shell falls back to a list of its own,
 // and could find commands that are not wrapped.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

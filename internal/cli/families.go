@@ -37,6 +37,7 @@ func families(a *console.App) []family {
 		{"run", "RUN COMMANDS", []row{
 			{"run a command in a sandbox", list{run.NewExec(a)}},
 			{"open a shell in a sandbox", list{run.NewShell(a)}},
+			{"run Claude Code, Codex or Cursor in a sandbox", run.NewAgents(a)},
 		}},
 		{"changes", "REVIEW CHANGES", []row{
 			{"show, make or drop the changes of a sandbox or a stage", list{changes.NewDiff(a), changes.NewApply(a), changes.NewDiscard(a)}},

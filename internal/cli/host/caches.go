@@ -36,7 +36,7 @@ func CreateCaches(spec sandbox.Spec, backend string) {
 	var absent []cacheDirectory
 	for _, c := range cacheDirectories {
 		_, err := os.Lstat(filepath.Join(spec.Home, c.name))
-		if errors.Is(err, fs.ErrNotExist) && (c.program == "" || isInPath(spec.Env, c.program)) {
+		if errors.Is(err, fs.ErrNotExist) && (c.program == "" || IsInPath(spec.Env, c.program)) {
 			absent = append(absent, c)
 		}
 	}
@@ -57,7 +57,8 @@ func CreateCaches(spec sandbox.Spec, backend string) {
 	}
 }
 
-func isInPath(env []string, program string) bool {
+// IsInPath reports whether a directory of PATH has a program of that name.
+func IsInPath(env []string, program string) bool {
 	for _, dir := range filepath.SplitList(console.Lookup(env, "PATH")) {
 		info, err := os.Stat(filepath.Join(dir, program))
 		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

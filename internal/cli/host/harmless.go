@@ -15,7 +15,7 @@ var harmlessFiles = []string{
 }
 
 // harmlessDirectories are parts of paths of files that programs write on the side.
-var harmlessDirectories = []string{"/.config/go/telemetry", "/.local/share/fish", "/.local/state/less"}
+var harmlessDirectories = []string{"/.config/go/telemetry", "/.local/share/applications", "/.local/share/fish", "/.local/state/less"}
 
 // harmlessHosts are hosts that programs ask on the side: for updates, certificates and settings of browsers, and with figures
 // about use. A name that begins with a dot stands for all names that end so.

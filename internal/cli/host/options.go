@@ -24,7 +24,8 @@ type Options struct {
 	Preview  bool           // the sandbox is only described: nothing on the host changes
 	verbose  int            // how often -v was given
 
-	Resident bool // commands share one isolation; not a flag
+	Resident bool           // commands share one isolation; not a flag
+	Agent    *sandbox.Layer // what a coding agent needs, below the flags; nil: nothing
 }
 
 // Register adds the flags of o to fs.

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
@@ -16,6 +17,9 @@ func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
 	layers, err := policy.Load(sources)
 	if err != nil {
 		return sandbox.Spec{}, err
+	}
+	if o.Agent != nil {
+		layers = slices.Insert(layers, len(layers)-1, *o.Agent)
 	}
 	if trace := o.Trace(a); trace != nil {
 		traceLayers(trace, sources, layers)

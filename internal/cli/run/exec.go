@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
@@ -86,7 +87,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 					return err
 				}
 				if l := f.Limits(); l != (sandbox.Limits{Wall: l.Wall}) {
-					return console.UsageError(path, "with --in a --limit is one of wall: the sandbox has the others since it was created")
+					return console.UsageError(path, "--limit NAME does not go with --in, only wall: the sandbox has the other limits since it was created")
 				}
 			case f.dryRun && f.stage != "":
 				return console.UsageError(path, "--dry-run cannot show a stage")
@@ -102,10 +103,15 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: make the changes of a command that succeeds in the\nworkspace; without it they are gone with the sandbox")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
+	addDenialFlags(flags, &f)
+	return console.Describe(cmd, console.ExitExec)
+}
+
+// addDenialFlags adds the flags for what happens with denials.
+func addDenialFlags(flags *pflag.FlagSet, f *execFlags) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list denials")
 	flags.StringVar(&f.events, "events", "", "append each denial to `FILE` as it happens, one line of JSON each")
 	flags.StringVar(&f.record, "record", "", "add denials to `FILE`, as a policy that would allow them;\nnothing is allowed by that")
-	return console.Describe(cmd, console.ExitExec)
 }
 
 // Exec runs a command and returns its exit status.

@@ -97,20 +97,23 @@ func directory(what, path string) (string, error) {
 
 // own returns the directories of agent-sandbox: configuration, trust store, state.
 func (h Host) own() []string {
-	var out []string
-	for _, d := range []struct{ env, fallback string }{
-		{"XDG_CONFIG_HOME", ".config"}, {"XDG_DATA_HOME", ".local/share"}, {"XDG_STATE_HOME", ".local/state"},
-	} {
-		base := h.Env[d.env]
-		if !filepath.IsAbs(base) {
-			if h.Home == "" {
-				continue
-			}
-			base = filepath.Join(h.Home, d.fallback)
+	all := []string{h.ownBelow("XDG_CONFIG_HOME", ".config"), h.data(), h.ownBelow("XDG_STATE_HOME", ".local/state")}
+	return slices.DeleteFunc(all, func(dir string) bool { return dir == "" })
+}
+
+// data returns the directory with the data of agent-sandbox, or "" without a home directory.
+func (h Host) data() string { return h.ownBelow("XDG_DATA_HOME", ".local/share") }
+
+// ownBelow returns the directory of agent-sandbox below the one that a variable names, or else below one in the home directory.
+func (h Host) ownBelow(variable, fallback string) string {
+	base := h.Env[variable]
+	if !filepath.IsAbs(base) {
+		if h.Home == "" {
+			return ""
 		}
-		out = append(out, filepath.Join(base, "agent-sandbox"))
+		base = filepath.Join(h.Home, fallback)
 	}
-	return out
+	return filepath.Join(base, "agent-sandbox")
 }
 
 // users returns the names that the account of the home directory may have.

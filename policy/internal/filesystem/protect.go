@@ -233,12 +233,13 @@ func (f *Resolution) protectOwn() error {
 			continue
 		}
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && hostpath.IsWithin(r.Path, at.Path) {
+			ofAgent := dir == f.data() && filepath.Dir(r.Path) == filepath.Join(at.Path, AgentsDir)
+			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && hostpath.IsWithin(r.Path, at.Path) && !ofAgent {
 				return f.ruleFault(r, sandbox.Denied, "%q: the configuration of agent-sandbox cannot be made writable", r.Pattern)
 			}
 		}
 		f.protectAlways(at, dir)
-		f.hideCopies(at.Path)
+		f.hidePrivate(at.Path)
 		if f.Workspace != "" && hostpath.IsWithin(f.Workspace, at.Path) {
 			f.protectPath(f.Workspace, "")
 		}
@@ -255,10 +256,14 @@ func (f *Resolution) protectOwn() error {
 // refused them.
 const QuarantineDir = "quarantine"
 
-// hideCopies hides the stages and the quarantine: they may hold files that the policy
-// of another workspace, or of an earlier run, hides.
-func (f *Resolution) hideCopies(data string) {
-	for _, name := range []string{"stages", QuarantineDir} {
+// AgentsDir is the directory, below agent-sandbox's data directory, with a directory for each coding agent that runs in sandboxes:
+// its settings, sessions and login. No program of the host reads them. A trusted rule can open one of these directories.
+const AgentsDir = "agents"
+
+// hidePrivate hides the stages and the quarantine, which may hold files that the policy of another workspace, or of an earlier run,
+// hides, and the logins of coding agents.
+func (f *Resolution) hidePrivate(data string) {
+	for _, name := range []string{"stages", QuarantineDir, AgentsDir} {
 		dir := filepath.Join(data, name)
 		at, err := f.look.Locate(dir)
 		if err != nil || !at.Exists {

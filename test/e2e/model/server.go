@@ -47,10 +47,13 @@ type Server struct {
 	asked   [][]byte // the bodies of requests
 }
 
+// New returns a model with turns, which some server serves.
+func New(turns []Turn) *Server { return &Server{turns: turns, results: map[string]Result{}} }
+
 // Serve starts a server with turns on the listener, which it closes when the test ends.
 func Serve(t *testing.T, l net.Listener, turns []Turn) *Server {
 	t.Helper()
-	s := &Server{turns: turns, results: map[string]Result{}}
+	s := New(turns)
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()

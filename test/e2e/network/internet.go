@@ -36,6 +36,8 @@ var hosts = map[string][]string{
 	"meta.test":         {"169.254.169.254"},
 	"own.test":          {hostIPv4},
 	"half.test":         {"10.20.30.41", "93.184.216.18"},
+	"api.anthropic.com": {"93.184.216.20"},
+	"api.openai.com":    {"93.184.216.21"},
 }
 
 const resolver = "93.184.216.53"
@@ -57,8 +59,9 @@ type Internet struct {
 
 	shown []string
 
-	mu     sync.Mutex
-	visits []Visit
+	mu       sync.Mutex
+	visits   []Visit
+	handlers map[string]http.Handler // by name of a host
 }
 
 // Visit is one connection that a server accepted.
@@ -169,6 +172,26 @@ func (n *Internet) Show(dir, name string) (string, error) {
 	n.shown = append(n.shown, target)
 	// The mount is read-only, so that neither the tests nor close can change dir.
 	return target, unix.MountSetattr(unix.AT_FDCWD, target, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+// Handle makes h answer the requests to a host, and the previous handler again after end.
+func (n *Internet) Handle(host string, h http.Handler) (end func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := n.handlers[host]
+	n.handlers[host] = h
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.handlers[host] = before
+	}
+}
+
+// handler returns the handler of a host, or nil.
+func (n *Internet) handler(host string) http.Handler {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.handlers[host]
 }
 
 // serve starts all servers, and one on the host's side that no test may reach.

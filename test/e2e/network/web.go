@@ -29,13 +29,13 @@ func (n *Internet) site() http.Handler {
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
 		},
 	}
-	packages := map[string]http.Handler{"git.test": git, "npm.test": npmRegistry(), "pypi.test": pythonIndex(), "goproxy.test": goProxy()}
+	n.handlers = map[string]http.Handler{"git.test": git, "npm.test": npmRegistry(), "pypi.test": pythonIndex(), "goproxy.test": goProxy()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
 			host = r.Host
 		}
-		if h := packages[host]; h != nil {
+		if h := n.handler(host); h != nil {
 			h.ServeHTTP(w, r)
 			return
 		}
