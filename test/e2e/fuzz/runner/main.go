@@ -50,9 +50,13 @@ func run(text string) error {
 	for i := range m.registers {
 		m.registers[i].Store(-1)
 	}
-	// The first timer creates the runtime's epoll descriptor. It must be there before a program gives a thread descriptors of its own
+	// The first pipe creates the runtime's epoll descriptor. It must be there before a program gives a thread descriptors of its own
 	// with unshare(CLONE_FILES), because any thread may wait on it.
-	<-time.After(time.Nanosecond)
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	_, _ = r.Close(), w.Close()
 	var loops, others sync.WaitGroup
 	for _, t := range p.Threads {
 		if t.Loop {
