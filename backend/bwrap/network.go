@@ -4,10 +4,13 @@ package bwrap
 
 import (
 	"context"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
@@ -53,7 +56,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	}
 	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
 		Addr: guestnet.ProxyAddr, Bundle: filepath.Join(layout.Root, "authorities.pem"),
-		HostEnv: i.spec.Env, Redacts: true, HostRoot: true, Denied: i.driver.options.Denied,
+		HostEnv: i.spec.Env, Redacts: true, HostRoot: true, Redirect: true, Denied: i.driver.options.Denied,
 	})
 	if err != nil {
 		return n, err
@@ -120,6 +123,21 @@ func (n *network) files() []proxy.File {
 		return nil
 	}
 	return n.gateway.Files
+}
+
+// redirect returns the function by which connections to other addresses come to the proxy, or nil without a proxy.
+func (n *network) redirect() func(uint16, netip.AddrPort) (netip.AddrPort, func(), error) {
+	if n == nil || n.proxy == nil {
+		return nil
+	}
+	at := netip.MustParseAddrPort(guestnet.ProxyAddr)
+	return func(from uint16, to netip.AddrPort) (netip.AddrPort, func(), error) {
+		forget, err := n.gateway.Expect(from, to)
+		if err != nil {
+			err = unix.ENETUNREACH // as without a proxy
+		}
+		return at, forget, err
+	}
 }
 
 // init returns the guest's options; first is the number of the first descriptor of child.

@@ -92,7 +92,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
 	confines := canConfine(plan)
-	o := guard.Options{Rules: rules, Appeared: p.appeared, Refused: p.reporter.Refused}
+	o := guard.Options{Rules: rules, Redirect: p.network.redirect(), Appeared: p.appeared, Refused: p.reporter.Refused}
 	if plan.Userns {
 		o.First = p.first
 	}

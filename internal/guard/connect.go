@@ -55,6 +55,9 @@ func (g *Guard) connectFor(n notification, t target) error {
 	if err != nil {
 		return errnoOf(err)
 	}
+	if to, ok := g.redirected(sock, domain, addr); ok {
+		return g.redirect(sock, domain, to, wanted)
+	}
 	if domain != unix.AF_UNIX || len(addr) < 2 || leFamily(addr) != unix.AF_UNIX {
 		err := g.sockets.connect(sock, addr, wanted)
 		if errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH) {

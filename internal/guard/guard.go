@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -50,6 +51,10 @@ type Options struct {
 	First func() int
 	// Reported are the options of the commands' other program ([seccomp.Deny]), if that leaves calls to the guard's; else nil.
 	Reported *seccomp.DenyOptions
+	// Redirect, if not nil, is asked about each TCP connection to an address other than loopback; from is the port of loopback from
+	// which it comes. It returns the address to connect to instead, and a function that is called if the connection cannot be made.
+	// An error is what the command gets: a [unix.Errno], or else EACCES. Several goroutines call it.
+	Redirect func(from uint16, to netip.AddrPort) (proxy netip.AddrPort, failed func(), err error)
 	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
 	// Appeared is called with a guarded name that exists in spite of the guard. Serve and Close call it.

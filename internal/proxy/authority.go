@@ -110,14 +110,19 @@ func systemAuthorities() ([]byte, error) {
 // cannot see.
 func (g *Gateway) coverBundles(all []byte) {
 	for _, file := range bundles {
-		path, err := filepath.EvalSymlinks(file)
-		if err != nil || g.hasFile(path) {
-			continue
-		}
-		info, err := os.Lstat(path)
-		if access, _ := g.plan.Access(path); err == nil && info.Mode().IsRegular() && access == policy.ReadOnly {
-			g.Files = append(g.Files, File{Path: path, Data: all, Mode: 0o444})
-		}
+		g.cover(file, all)
+	}
+}
+
+// cover replaces a file of the system for commands, if they can see it and could not have created it.
+func (g *Gateway) cover(file string, data []byte) {
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil || g.hasFile(path) {
+		return
+	}
+	info, err := os.Lstat(path)
+	if access, _ := g.plan.Access(path); err == nil && info.Mode().IsRegular() && access == policy.ReadOnly {
+		g.Files = append(g.Files, File{Path: path, Data: data, Mode: 0o444})
 	}
 }
 

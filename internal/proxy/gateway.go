@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type Options struct {
 	HostEnv  []string             // "K=V"; the values of secrets may come from it
 	Redacts  bool                 // the host's home is inside at the same path: its configuration files can be shown without credentials
 	HostRoot bool                 // the host's system is inside at the same path: its authorities can be replaced
+	Redirect bool                 // connections that do not lead to the proxy come to [Gateway.Expect]: commands get a name server. It needs HostRoot
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -106,6 +108,9 @@ func (g *Gateway) open(found []held, o Options) error {
 	if g.proxy, err = egress.New(options); err != nil {
 		return err
 	}
+	if o.HostRoot && o.Redirect {
+		g.coverResolver()
+	}
 	g.Env = append(egress.Environ(o.Addr, o.Token, bundle, store), g.Env...)
 	return nil
 }
@@ -135,6 +140,20 @@ func (g *Gateway) IsProxied() bool { return g.proxy != nil }
 // Serve answers the connections of l until ctx ends, and closes it; see
 // [egress.Proxy.Serve].
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error { return g.proxy.Serve(ctx, l) }
+
+// resolverFile is the configuration of resolvers (resolv.conf(5)).
+const resolverFile = "/etc/resolv.conf"
+
+// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration.
+func (g *Gateway) coverResolver() {
+	const config = "options use-vc\nsearch .\n" // TCP, because only connections can be redirected
+	g.cover(resolverFile, []byte("nameserver "+egress.NameServer.Addr().String()+"\n"+config))
+}
+
+// Expect announces a connection to the proxy that a program made to another address; see [egress.Proxy.Expect].
+func (g *Gateway) Expect(from uint16, to netip.AddrPort) (forget func(), err error) {
+	return g.proxy.Expect(from, to)
+}
 
 // denial converts an event to a denial with the location of its rule.
 func (g *Gateway) denial(e egress.Event) sandbox.Denial {

@@ -136,6 +136,22 @@ func (r *Rules) suggestRule(q Request) string {
 	return q.Method + " " + s + "://" + authority + q.Path
 }
 
+// CheckName decides whether a name may be looked up: some port of it is allowed. It returns that port, or 443 for a name that is not.
+func (r *Rules) CheckName(host Host) (v Verdict, port uint16) {
+	for i := range r.allow {
+		u := &r.allow[i]
+		if !u.matchHost(host) {
+			continue
+		}
+		for _, ports := range u.ports {
+			if v := r.Check(host, ports.first); v.Allowed {
+				return v, ports.first
+			}
+		}
+	}
+	return r.Check(host, 443), 443
+}
+
 // CheckAddr decides whether an address that host resolved to, or is, may be connected
 // to. It does not ask whether the host itself is allowed. own reports the host's own
 // addresses; nil: none are known.

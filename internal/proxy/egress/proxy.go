@@ -64,6 +64,8 @@ type Proxy struct {
 	report    func(*denial)
 	slots     chan struct{}
 	token     [sha256.Size]byte
+
+	transparent transparent
 }
 
 // New checks the options. Its errors have code Invalid, or Unsupported for a secret that cannot be inserted

