@@ -166,3 +166,24 @@ func (c *Client) HasVolume(ctx context.Context, name string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// UnusedVolumes implements [job.Engine].
+func (c *Client) UnusedVolumes(ctx context.Context, label string) (map[string]string, error) {
+	found, err := c.VolumeList(ctx, client.VolumeListOptions{
+		Filters: client.Filters{}.Add("label", label).Add("dangling", "true"),
+	})
+	if err != nil {
+		return nil, c.Wrap(err, "list volumes")
+	}
+	unused := map[string]string{}
+	for _, v := range found.Items {
+		unused[v.Name] = v.Labels[label]
+	}
+	return unused, nil
+}
+
+// RemoveVolume implements [job.Engine].
+func (c *Client) RemoveVolume(ctx context.Context, name string) error {
+	_, err := c.VolumeRemove(ctx, name, client.VolumeRemoveOptions{})
+	return c.Wrap(err, "remove volume "+name)
+}

@@ -15,7 +15,7 @@ func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, hash(r.Path)+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(r.lockFile(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -41,3 +41,6 @@ func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) 
 		return nil, ctx.Err()
 	}
 }
+
+// lockFile returns the path of the lock, which stays after the first Lock.
+func (r Repo) lockFile(dir string) string { return filepath.Join(dir, hash(r.Path)+".lock") }

@@ -105,7 +105,7 @@ func (r Repo) SandboxVolumes(branch string) []sandbox.Volume {
 
 // Volumes returns the volumes of its sandboxes.
 func (r Repo) Volumes() []sandbox.Volume {
-	labels := map[string]string{"agent-sandbox": "1", "agent-sandbox.repo-path": r.Path}
+	labels := map[string]string{"agent-sandbox": "1", labelPath: r.Path}
 	shared := map[string]string{"agent-sandbox": "1"}
 	return []sandbox.Volume{
 		{Name: r.ShelfVolume(), Target: Shelf, Labels: labels},

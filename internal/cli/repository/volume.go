@@ -10,15 +10,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// NewVolume returns the command volume.
+// NewVolume returns the command volume, with its subcommand.
 func NewVolume(a *console.App) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "volume [flags] [PATH]",
-		Short: "print the name of the volume with Claude Code's configuration",
+		Short: "print the name of the volume with Claude Code's configuration, or remove volumes",
 		Long: `All sandboxes of repositories share it. With --all also the others that the
-sandbox of a repository has, each with its path inside.`,
-		Example:           "docker volume inspect $(agent-sandbox volume)\nagent-sandbox volume --all .",
+sandbox of a repository has, each with its path inside. 'volume prune' removes the
+volumes of repositories that have no sandbox; a directory of that name is ./prune.`,
+		Example:           "docker volume inspect $(agent-sandbox volume)\nagent-sandbox volume --all .\nagent-sandbox volume prune --dry-run",
 		ValidArgsFunction: CompleteDirectory,
 		Args:              AtMostOnePath,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,6 +36,7 @@ sandbox of a repository has, each with its path inside.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "print all volumes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.AddCommand(newVolumePrune(a))
 	return console.Describe(cmd, console.ExitSimple)
 }
 

@@ -19,10 +19,20 @@ type Engine interface {
 	Run(ctx context.Context, r Run) (Output, error)
 	// Image describes an image by its name or ID; NotFound when the engine has none.
 	Image(ctx context.Context, name string) (Image, error)
-	// HasVolume reports whether the engine has a volume of that name.
-	HasVolume(ctx context.Context, name string) (bool, error)
+	Volumes
 	// Close closes the connection.
 	Close() error
+}
+
+// Volumes are the volumes of an engine.
+type Volumes interface {
+	// HasVolume reports whether the engine has a volume of that name.
+	HasVolume(ctx context.Context, name string) (bool, error)
+	// UnusedVolumes returns the names of the volumes that have a label and that no container has, not even a stopped one,
+	// with the value of the label.
+	UnusedVolumes(ctx context.Context, label string) (map[string]string, error)
+	// RemoveVolume removes a volume with its files. Exists: a container has it. NotFound: there is none.
+	RemoveVolume(ctx context.Context, name string) error
 }
 
 // Image is an image that an engine has.
