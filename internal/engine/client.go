@@ -4,12 +4,15 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"mime"
 	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,7 +32,7 @@ type Client struct {
 }
 
 // Open connects to the engine that [Host] finds with env, a process's environment. Unavailable: the engine does not
-// answer, or rejects this user.
+// answer, rejects this user, or is another server.
 func Open(ctx context.Context, env []string) (*Client, error) {
 	host, err := Host(env)
 	if err != nil {
@@ -37,13 +40,15 @@ func Open(ctx context.Context, env []string) (*Client, error) {
 	}
 	// A connection for each request costs little on a socket, and leaves no idle ones open.
 	plain := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: client.CheckRedirect})
-	options := append([]client.Opt{plain, client.WithHost(host), client.WithUserAgent("agent-sandbox")}, tlsOptions(env)...)
+	var answer atomic.Value // a string: the status and the type of the last answer
+	record := client.WithHTTPResponseHook(func(r *http.Response) { answer.Store(describeAnswer(r)) })
+	options := append([]client.Opt{plain, record, client.WithHost(host), client.WithUserAgent("agent-sandbox")}, tlsOptions(env)...)
 	c, err := client.New(options...)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "DOCKER_HOST %q: %w", host, err)
 	}
 	e := &Client{Client: c, Host: host}
-	if err := e.greet(ctx); err != nil {
+	if err := e.greet(ctx, &answer); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return e, nil
@@ -52,16 +57,38 @@ func Open(ctx context.Context, env []string) (*Client, error) {
 // maxGreet bounds the time for an engine's first answer.
 const maxGreet = 15 * time.Second
 
-// greet negotiates the version of the protocol.
-func (c *Client) greet(ctx context.Context) error {
+// greet negotiates the version of the protocol. answer has a description of the server's last answer, if there was one.
+func (c *Client) greet(ctx context.Context, answer *atomic.Value) error {
 	short, cancel := context.WithTimeout(ctx, maxGreet)
 	defer cancel()
-	_, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
+	ping, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
+	if err != nil && strings.Contains(err.Error(), "malformed HTTP") {
+		return c.strangerError("it does not speak HTTP")
+	}
+	// Docker and Podman send the version with each answer, also with an error.
+	if said, ok := answer.Load().(string); ok && ping.APIVersion == "" && short.Err() == nil {
+		return c.strangerError("it answered GET /_ping with " + said + ", expected the header Api-Version")
+	}
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
 		return sandbox.Errorf(sandbox.Unavailable, "the container engine at %s accepted the connection and has not answered for %s", c.Host, maxGreet).
 			WithHint("check whether it hangs, and restart it: systemctl restart docker")
 	}
 	return c.Wrap(err, "reach the container engine")
+}
+
+// describeAnswer returns the status and the media type of an answer.
+func describeAnswer(r *http.Response) string {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		kind = "no content type"
+	}
+	return fmt.Sprintf("%d %s (%s)", r.StatusCode, http.StatusText(r.StatusCode), kind)
+}
+
+// strangerError returns the error about a server that is not an engine.
+func (c *Client) strangerError(why string) error {
+	return sandbox.Errorf(sandbox.Unavailable, "the server at %s is not a container engine: %s", c.Host, why).
+		WithHint("set DOCKER_HOST to the socket or the address of Docker or Podman, such as unix://%s", defaultSocket)
 }
 
 // Podman reports whether the engine is Podman, which treats some requests differently.

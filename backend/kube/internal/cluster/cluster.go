@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -79,6 +81,15 @@ func Open(o Options) (*Cluster, error) {
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	version, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err))
+	}
+	version.Path = path.Join("/", version.Path, "version") // of the server, which may lie behind a gateway's path
+	known := &atomic.Bool{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return identifier{next: next, server: config.Host, version: version, known: known}
+	})
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err))

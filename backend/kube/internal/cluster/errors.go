@@ -41,7 +41,10 @@ func (c *Cluster) wrap(err error, what string) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if _, ok := errors.AsType[*sandbox.Error](err); ok {
+	if e, ok := errors.AsType[*sandbox.Error](err); ok {
+		if errors.Is(e, errStranger) {
+			return e // without the request's address around it
+		}
 		return err
 	}
 	text := Line(err.Error())

@@ -18,6 +18,7 @@ func serveWatches(t *testing.T, events map[string]string) *Cluster {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentJSON)
+		w.Header().Set("Audit-Id", "x") // as each answer of Kubernetes has one
 		w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(w, events[filepath.Base(r.URL.Path)])
 		_ = http.NewResponseController(w).Flush()
