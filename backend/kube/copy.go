@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// copyWorkspace copies the host's workspace into the pod, without the paths that the policy hides. It copies nothing back.
+// copyWorkspace copies the host's workspace into the pod, without the paths that the policy hides. It copies nothing back. It
+// leaves out secret files that the user does not name: on this host only the sandbox could read them, but the administrators of the
+// cluster and all users of the namespace can read the copy.
 func (i *instance) copyWorkspace(ctx context.Context) error {
 	archiver, ok := files.New(i.Start).(sandbox.Archiver)
 	if !ok {
@@ -24,9 +27,17 @@ func (i *instance) copyWorkspace(ctx context.Context) error {
 		return sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
 	}
 	defer root.Close()
-	hides := func(name string) bool {
-		access, _ := i.Plan.Access(filepath.Join(i.Plan.Workspace, name))
-		return access == policy.Exclude
+	var left []string // the secret files
+	hides := func(name string, kind fs.FileMode) bool {
+		file := filepath.Join(i.Plan.Workspace, name)
+		if access, _ := i.Plan.Access(file); access == policy.Exclude {
+			return true
+		}
+		if kind != 0 || !isSecretFile(name) || isNamed(i.Plan, file) { // only a regular file has content
+			return false
+		}
+		left = append(left, name)
+		return true
 	}
 	i.driver.options.Trace("kube", "copy "+i.Plan.Workspace)
 	r, w := io.Pipe()
@@ -39,6 +50,7 @@ func (i *instance) copyWorkspace(ctx context.Context) error {
 	err = archiver.Unpack(ctx, i.PathInside(i.Plan.Workspace), r)
 	_ = r.Close() // as above
 	perr := <-packed
+	i.noticeLeft(left)
 	if err == nil || perr == nil || errors.Is(perr, io.ErrClosedPipe) {
 		return err
 	}

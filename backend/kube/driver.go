@@ -37,6 +37,9 @@ func New(options Options) *Driver {
 	if options.Trace == nil {
 		options.Trace = func(string, string) {}
 	}
+	if options.Notice == nil {
+		options.Notice = func(string) {}
+	}
 	located := program.Located(options.Guest, options.DataDir)
 	return &Driver{options: options, pool: newPool(), program: sync.OnceValues(func() (guestProgram, error) { return readProgram(located) })}
 }

@@ -51,7 +51,8 @@ type Options struct {
 	StorageSize  int64  // bytes; 0: DefaultStorage
 	StorageClass string // of the cluster; empty: its default one
 
-	Trace func(phase, line string) // gets a line for each step; nil: none
+	Trace  func(phase, line string) // gets a line for each step; nil: none
+	Notice func(line string)        // gets a line about files of the workspace that were not copied; nil: none
 }
 
 // pods returns the options that pods depend on.

@@ -21,12 +21,12 @@ const bufferSize = 256 << 10
 // Symbolic links stay links. It omits sockets, pipes and devices, and files that are removed meanwhile. It reads no
 // files outside of root, even if other processes change links in it at the same time.
 func Pack(ctx context.Context, w io.Writer, root *os.Root) error {
-	return PackWithout(ctx, w, root, func(string) bool { return false })
+	return PackWithout(ctx, w, root, func(string, fs.FileMode) bool { return false })
 }
 
 // PackWithout is like Pack, but omits the entries for which hides returns true, and all entries below them. Names are
-// relative to root.
-func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(name string) bool) error {
+// relative to root, and kind is the type of the entry (see [fs.FileMode.Type]).
+func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(name string, kind fs.FileMode) bool) error {
 	p := &packer{ctx: ctx, root: root, hides: hides, tar: tar.NewWriter(w), buf: make([]byte, bufferSize)}
 	info, err := root.Stat(".")
 	if err != nil {
@@ -44,7 +44,7 @@ func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(nam
 type packer struct {
 	ctx   context.Context //nolint:containedctx // of Pack
 	root  *os.Root
-	hides func(name string) bool
+	hides func(name string, kind fs.FileMode) bool
 	tar   *tar.Writer
 	buf   []byte
 }
@@ -70,7 +70,7 @@ func (p *packer) directory(name string) error {
 			return err
 		}
 		inner := path.Join(name, e.Name())
-		if p.hides(inner) {
+		if p.hides(inner, e.Type()) {
 			continue
 		}
 		if err := p.entry(inner, e.Type()); err != nil {

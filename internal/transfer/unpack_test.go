@@ -242,7 +242,7 @@ func Test_Pack_Omits_Hidden_Directories_With_Their_Entries(t *testing.T) {
 		}
 	}
 	var archive bytes.Buffer
-	err := transfer.PackWithout(t.Context(), &archive, source, func(name string) bool { return name == "hide" || name == "d/hidden" })
+	err := transfer.PackWithout(t.Context(), &archive, source, func(name string, _ fs.FileMode) bool { return name == "hide" || name == "d/hidden" })
 	if err != nil {
 		t.Fatal(err)
 	}

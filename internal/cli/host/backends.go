@@ -19,8 +19,9 @@ const Kube = "kube"
 type DriverOptions struct {
 	Trace  func(phase, line string)
 	Denied func(sandbox.Denial)
-	record bool // report denied reads, too
-	Shared bool // sandboxes of one directory work on the same files, as the contract requires
+	Notice func(line string) // a line for the user about what a sandbox lacks
+	record bool              // report denied reads, too
+	Shared bool              // sandboxes of one directory work on the same files, as the contract requires
 
 	Image   string  // of containers whose spec names none; "": that of the driver
 	Cluster Cluster // where kube creates its pods

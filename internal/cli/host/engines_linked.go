@@ -22,6 +22,6 @@ func NewPods(h Host, k DriverOptions) *kube.Driver {
 	return kube.New(kube.Options{
 		Env: h.Env, DataDir: h.Data, Context: k.Cluster.Context, Namespace: k.Cluster.Namespace,
 		GuestImage: k.Cluster.guestImage, RuntimeClass: k.Cluster.runtimeClass, WarmPool: k.Cluster.warmPool,
-		StorageSize: int64(k.Cluster.Storage), StorageClass: k.Cluster.StorageClass, Trace: k.Trace,
+		StorageSize: int64(k.Cluster.Storage), StorageClass: k.Cluster.StorageClass, Trace: k.Trace, Notice: k.Notice,
 	})
 }

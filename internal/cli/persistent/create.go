@@ -76,7 +76,7 @@ func createSandbox(ctx context.Context, a *console.App, f *host.Options, k inven
 	if err := k.Check(backend); err != nil {
 		return err
 	}
-	use := host.DriverOptions{Cluster: f.Cluster, Trace: f.Trace(a)}
+	use := host.DriverOptions{Cluster: f.Cluster, Trace: f.Trace(a), Notice: a.Err.Say}
 	d, err := inventory.NewLifecycle(backend, h, use, k)
 	if err == nil {
 		err = inventory.CheckVacant(ctx, a, h, name)
