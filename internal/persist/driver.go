@@ -23,6 +23,11 @@ type Driver struct {
 	Warm   int      // the number of sandboxes that Create prepares for later ones with the same fingerprint; needs a sandbox.Fingerprinter
 	Env    []string // the environment of forks of sandboxes that another process created
 
+	// AdaptFork changes the spec of a fork where two sandboxes cannot have the same, such as ports of the host, and reports whether
+	// there was such a thing. others are the specs of all sandboxes of the Store, that of the origin included. If another sandbox
+	// takes the same before the fork starts (Exists), it is called again. nil: a fork has the spec of its origin.
+	AdaptFork func(ctx context.Context, spec *sandbox.Spec, others []sandbox.Spec) (adapted bool, err error)
+
 	keepers sync.Map // ID → channel, closed when a keeper that this process started has ended
 }
 

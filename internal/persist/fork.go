@@ -10,12 +10,29 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// fork creates and starts a sandbox that begins with the files of another. Its directory has a temporary name until it is
-// complete.
+// forkAttempts limits how often a fork is tried that lost a port of the host to another sandbox.
+const forkAttempts = 5
+
+// fork creates and starts a sandbox that begins with the files of another.
 func (d *Driver) fork(ctx context.Context, from Operated, of, name, snapshot string, env []string) (sandbox.Instance, error) {
+	for attempt := 1; ; attempt++ {
+		i, again, err := d.tryFork(ctx, from, of, name, snapshot, env)
+		if err == nil || !again || attempt == forkAttempts {
+			return i, err
+		}
+	}
+}
+
+// tryFork is one attempt of fork. Its directory has a temporary name until it is complete. again reports whether another
+// sandbox has taken what AdaptFork chose.
+func (d *Driver) tryFork(ctx context.Context, from Operated, of, name, snapshot string, env []string) (i sandbox.Instance, again bool, err error) {
 	record, err := d.Store.Load(of)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	adapted, err := d.adaptFork(ctx, &record.Spec)
+	if err != nil {
+		return nil, false, err
 	}
 	record.State = ""
 	record.ID, record.Name, record.Created, record.Spec.Name = name, name, time.Now(), name
@@ -30,14 +47,27 @@ func (d *Driver) fork(ctx context.Context, from Operated, of, name, snapshot str
 		return SaveState(ctx, from, state, snapshot)
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	i, err := d.begin(ctx, name, env)
+	i, err = d.begin(ctx, name, env)
 	if err != nil {
+		again = adapted && sandbox.CodeOf(err) == sandbox.Exists
 		ctx = context.WithoutCancel(ctx)
-		return nil, errors.Join(err, d.revert(ctx, record), d.destroy(ctx, name))
+		return nil, again, errors.Join(err, d.revert(ctx, record), d.destroy(ctx, name))
 	}
-	return i, nil
+	return i, false, nil
+}
+
+func (d *Driver) adaptFork(ctx context.Context, spec *sandbox.Spec) (adapted bool, err error) {
+	if d.AdaptFork == nil {
+		return false, nil
+	}
+	records, _ := d.Store.all() // a damaged record belongs to no sandbox that can start
+	var others []sandbox.Spec
+	for _, r := range records {
+		others = append(others, r.Spec)
+	}
+	return d.AdaptFork(ctx, spec, others)
 }
 
 func (d *Driver) begin(ctx context.Context, name string, env []string) (sandbox.Instance, error) {

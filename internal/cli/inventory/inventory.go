@@ -17,6 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -44,7 +45,9 @@ func NewDriver(backend string, h host.Host) (*persist.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &persist.Driver{Inner: inner, Store: h.Sandboxes(), Keeper: []string{self, KeeperCommand}, Env: h.Env}, nil
+	return &persist.Driver{
+		Inner: inner, Store: h.Sandboxes(), Keeper: []string{self, KeeperCommand}, Env: h.Env, AdaptFork: proxy.Republish,
+	}, nil
 }
 
 // Place holds the flags that select where a sandbox is. Without any, the local record decides.

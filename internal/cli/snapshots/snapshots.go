@@ -13,6 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -125,7 +126,7 @@ func NewFork(a *console.App) *cobra.Command {
 		Use:   "fork [flags] NAME NEW",
 		Short: "create a sandbox from the files of another",
 		Long: `The new sandbox has the same policy, and from then on neither sees the other. Snapshots stay
-with the first. ` + `
+with the first. Its published ports get other ports of the host, which are printed. ` + `
 ` + snapshotsAre,
 		Example:           "agent-sandbox fork work try-2\nagent-sandbox fork --snapshot before-upgrade work other-way",
 		ValidArgsFunction: inventory.CompleteName(a),
@@ -164,7 +165,25 @@ func forkSandbox(ctx context.Context, a *console.App, of persist.Record, box *sa
 	if err != nil {
 		return errors.Join(err, forked.Close(context.WithoutCancel(ctx)))
 	}
+	if of.Cluster == nil {
+		announcePorts(a, h, name)
+	}
 	return forked.Detach()
+}
+
+// announcePorts prints on which ports of the host a fork publishes its ports: on others than its origin.
+func announcePorts(a *console.App, h host.Host, name string) {
+	record, err := h.Sandboxes().Load(name)
+	if err != nil {
+		return // another process has destroyed it
+	}
+	plan, err := policy.Resolve(record.Spec)
+	if err != nil {
+		return // what the plan depends on has changed since the fork began; its next start reports that
+	}
+	for _, p := range plan.Publish {
+		a.Err.Say(fmt.Sprintf("127.0.0.1:%d is port %d of %s", p.Host, p.Port, name))
+	}
 }
 
 // completeSnapshot completes the names of sandboxes, then of their snapshots.
