@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -179,10 +180,17 @@ func (p *prepared) replace(ctx context.Context, old string, options client.Conta
 
 // commit creates an image of a container's files, whose name protects it from a prune.
 func (p *prepared) commit(ctx context.Context, container, reference string, labels map[string]string) error {
-	_, err := p.engine.ContainerCommit(ctx, container, client.ContainerCommitOptions{
-		Reference: reference, Config: &api.Config{Labels: labels},
-	})
-	return p.engine.Wrap(err, "save the files of the sandbox")
+	save := func() error {
+		_, err := p.engine.ContainerCommit(ctx, container, client.ContainerCommitOptions{
+			Reference: reference, Config: &api.Config{Labels: labels},
+		})
+		return p.engine.Wrap(err, "save the files of the sandbox")
+	}
+	err := save()
+	if err != nil && strings.Contains(err.Error(), "failed to get digest") {
+		err = save() // at that moment another request removed an image, such as that of a fork that failed
+	}
+	return err
 }
 
 // create creates a container. The image that it begins with keeps its name: an engine that removes the last name of an image
