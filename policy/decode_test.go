@@ -92,7 +92,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a key is misspelled", "{\n\"netwrok\": \"none\"}", "f:2: netwrok: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, assistants", `did you mean "network"?`},
 	{"a key has another case", `{"Docker": true}`, "f:1: Docker: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, assistants", `did you mean "docker"?`},
 	{"a key belongs elsewhere", `{"ro": []}`, "f:1: ro: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, assistants", `did you mean "filesystem.ro"?`},
-	{"a nested key is misspelled", "{\"filesystem\": {\n\"exlude\": []}}", "f:2: filesystem.exlude: found an unknown key, expected one of presets, ro, rw, exclude, sockets", `did you mean "exclude"?`},
+	{"a nested key is misspelled", "{\"filesystem\": {\n\"exlude\": []}}", "f:2: filesystem.exlude: found an unknown key, expected one of presets, ro, rw, exclude, sockets, tmp", `did you mean "exclude"?`},
 	{"a key resembles nothing", `{"limits": {"colour": 1}}`, "f:1: limits.colour: found an unknown key, expected one of wall, output, memory, tmp, file, disk, nodes, pids, cpu", ""},
 	{"a key writes a line of its own", `{"a\nb": 1}`, `f:1: "a\nb": found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, assistants`, ""},
 	{"a key stands twice", "{\"docker\": true,\n\"docker\": false}", "f:2: docker: found a second time, expected once (first on line 1)", ""},
@@ -155,6 +155,8 @@ var badConfigs = []struct{ name, text, want, hint string }{
 
 	{"a preset lacks its @", `{"filesystem": {"presets": ["base"]}}`, `f:1: filesystem.presets[0]: found "base", expected "@name" or "!@name"`, ""},
 	{"a path is empty", `{"filesystem": {"rw": [""]}}`, `f:1: filesystem.rw[0]: found "", expected a path`, ""},
+	{"a mode of tmp", `{"filesystem": {"tmp": "always"}}`, "f:1: filesystem.tmp: found \"always\", expected fresh or keep", ""},
+	{"an empty mode of tmp", `{"filesystem": {"tmp": ""}}`, "f:1: filesystem.tmp: found \"\", expected fresh or keep", ""},
 	{"a path has a NUL", `{"filesystem": {"sockets": ["a\u0000b"]}}`, `f:1: filesystem.sockets[0]: found "a\x00b", expected a path`, ""},
 
 	{"a rule is a number", `{"commands": {"rm": 1}}`, `f:1: commands.rm: found 1, expected true, false, "@preset" or the path of a script`, ""},

@@ -33,6 +33,9 @@ const QuarantineDir = filesystem.QuarantineDir
 // its settings, sessions and login. All other sandboxes hide them; a trusted rule can open one.
 const AgentsDir = filesystem.AgentsDir
 
+// TmpDir is the directory, below agent-sandbox's data directory, of the /tmp directories that last. Commands do not see it.
+const TmpDir = filesystem.TmpDir
+
 // defaultPath is used when the host's PATH holds no absolute directory. Without any, every shell falls back to a list of its own,
 // and could find commands that are not wrapped.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

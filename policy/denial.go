@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/internal/shellword"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -26,7 +27,7 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 			e = p.ExplainPath(dir) // an entry is its directory's
 		}
 	}
-	if e.Verdict == ReadWrite.String() {
+	if e.Verdict == ReadWrite.String() || p.KeepTmp && e.Verdict == Private.String() && hostpath.IsWithin(path, "/tmp") {
 		e = p.writableRefused(op, path, e)
 	}
 	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
@@ -62,6 +63,9 @@ func (p *Plan) writableRefused(op, path string, e Explanation) Explanation {
 		e.Rule, e.Preset, e.Source = "no new repositories", "@git", "built in"
 		if strings.EqualFold(name, ".git") {
 			e.Change = "--rw " + shellword.Quote(path)
+		}
+		if p.KeepTmp && hostpath.IsWithin(path, "/tmp") {
+			e.Change = "--tmp " + sandbox.TmpFresh
 		}
 	} else if op == "rename" && p.Nested.isDependency(path) {
 		e.Reason = "it may have files that the host obeys elsewhere; copy it"

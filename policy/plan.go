@@ -31,6 +31,7 @@ type Plan struct {
 	Docker   bool
 	Userns   bool
 	Debug    bool
+	KeepTmp  bool     // /tmp lasts and belongs to Workspace, which is not empty then; its mount is Private nevertheless
 	Env      []string // final environment, "K=V", sorted by name
 	Dropped  []Dropped
 	Limits   Limits
@@ -155,6 +156,15 @@ func (p *Plan) CheckLimitsOfDisk() error {
 	return nil
 }
 
+// CheckFreshTmp returns Unsupported when the policy keeps /tmp. Backends that cannot call it.
+func (p *Plan) CheckFreshTmp() error {
+	if !p.KeepTmp {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "filesystem.tmp: this backend has no /tmp that lasts between runs").
+		WithHint("leave --tmp keep out, or use --backend bwrap")
+}
+
 // Limits are the limits of a plan. A limit that only the defaults ask for is
 // optional: applied where the host can, skipped where it cannot.
 type Limits struct {
@@ -166,12 +176,15 @@ type Limits struct {
 func (p *Plan) Private() []string {
 	var out []string
 	for _, m := range p.Mounts {
-		if m.Access == Private {
+		if m.Access == Private && !p.isKept(m.Path) {
 			out = append(out, m.Path)
 		}
 	}
 	return out
 }
+
+// isKept reports whether path is the directory that KeepTmp makes last.
+func (p *Plan) isKept(path string) bool { return p.KeepTmp && path == "/tmp" }
 
 // Guarded returns the guard that forbids an entry at path, which is absolute and
 // resolved, or at a directory on the way to it; nil: none does. It goes by names alone

@@ -42,7 +42,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	}
 	p := &Plan{
 		Workspace: h.Workspace, Dir: h.Dir, Home: h.Home,
-		Backend: s.backend, Docker: s.docker, Userns: s.userns, Debug: s.debuggers,
+		Backend: s.backend, Docker: s.docker, Userns: s.userns, Debug: s.debuggers, KeepTmp: s.keepTmp,
 		Limits: resolveLimits(layers),
 	}
 	if p.Dir == "" {
@@ -52,6 +52,10 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	p.addPaths(paths)
 	if err := p.checkDir(); err != nil {
 		return nil, err
+	}
+	if s.keepTmp && p.Workspace == "" {
+		return nil, sandbox.Errorf(sandbox.Invalid, "filesystem.tmp: without a workspace there is no /tmp to keep").
+			WithHint("name a workspace, or leave --tmp keep out")
 	}
 	p.Env, p.Dropped = resolveEnv(layers, spec.Env)
 	if err := s.network.plan(p); err != nil {

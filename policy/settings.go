@@ -15,6 +15,7 @@ type settings struct {
 	docker    bool
 	userns    bool
 	debuggers bool
+	keepTmp   bool
 }
 
 func mergeSettings(layers []sandbox.Layer) settings {
@@ -38,6 +39,9 @@ func (s *settings) apply(l *sandbox.Layer) {
 		if b.from != nil {
 			*b.to = *b.from
 		}
+	}
+	if p.Filesystem.Tmp != "" {
+		s.keepTmp = p.Filesystem.Tmp == sandbox.TmpKeep
 	}
 }
 

@@ -31,6 +31,7 @@ func checkLayers(layers []sandbox.Layer) error {
 //   - backend not at all: another backend may isolate less
 //   - commands only to false, or to the command's preset where it runs freely
 //   - env only deny; limits only lower; no sockets
+//   - filesystem.tmp only to "fresh": what is in a kept /tmp comes from earlier runs
 //   - assistants not at all: workspaces of all projects are removed by it
 func checkTightens(layers []sandbox.Layer) error {
 	for i, l := range layers {
@@ -78,6 +79,7 @@ func findLoosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	for i := range p.Filesystem.Sockets {
 		add(jsonc.IndexKey("filesystem.sockets", i), true)
 	}
+	add("filesystem.tmp", is.keepTmp && !was.keepTmp)
 	rules := commandRules(below)
 	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
 		add("commands."+name, !isTighterRule(name, rules[name].rule, p.Commands[name]))

@@ -69,7 +69,14 @@ type Filesystem struct {
 	RW      []string `json:"rw,omitempty"`      // readable and writable
 	Exclude []string `json:"exclude,omitempty"` // hidden
 	Sockets []string `json:"sockets,omitempty"` // host Unix sockets that may be connected to
+	Tmp     string   `json:"tmp,omitempty"`     // [TmpFresh] or [TmpKeep]; empty: as below, TmpFresh at the bottom
 }
+
+// The values of [Filesystem.Tmp].
+const (
+	TmpFresh = "fresh" // /tmp is empty at the start and ends with the sandbox
+	TmpKeep  = "keep"  // /tmp is a directory of the workspace's own, which all its sandboxes share and which lasts
+)
 
 // Env decides which variables of the host's environment a command sees.
 type Env struct {

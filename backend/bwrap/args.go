@@ -35,6 +35,7 @@ type invocationOptions struct {
 	tool    tool
 	guest   string       // the path of the guest's program
 	dir     string       // in which the command starts
+	tmp     string       // the directory that is mounted at /tmp; empty: a file system of the sandbox's own
 	files   []proxy.File // mounted over those of the host
 	seccomp []byte       // the filter's program
 	filter  *os.File     // from which bubblewrap reads the filter's program; nil: seccomp has it
@@ -47,7 +48,7 @@ func newInvocation(plan *policy.Plan, o invocationOptions) (*invocation, error) 
 	v := &invocation{first: o.first, pinned: o.pinned && o.tool.features.BindFD}
 	v.namespaces(plan, o.tool)
 	last := v.base(plan)
-	more, err := v.mounts(plan, o.files)
+	more, err := v.mounts(plan, o.files, o.tmp)
 	if err != nil {
 		v.close()
 		return nil, err
@@ -132,14 +133,18 @@ func (v *invocation) tmpfs(plan *policy.Plan, path string) {
 
 // mounts adds the plan's mounts and returns those that become read-only at the end, after
 // everything below them is mounted. It omits a hidden file that is covered, because nothing can be
-// mounted over one.
-func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []string, err error) {
+// mounted over one. tmp is the directory for /tmp, if one lasts.
+func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File, tmp string) (last []string, err error) {
 	for _, m := range plan.Mounts {
 		if slices.ContainsFunc(covered, func(f proxy.File) bool { return f.Path == m.Path }) {
 			continue
 		}
 		switch m.Access {
 		case policy.Private:
+			if tmp != "" && m.Path == tmpPath {
+				err = v.bindAt("--bind", tmp, m.Path)
+				break
+			}
 			v.tmpfs(plan, m.Path)
 		case policy.Exclude:
 			if m.Dir {
@@ -149,9 +154,9 @@ func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []str
 			}
 			v.add("--perms", "0000", "--ro-bind-data", v.input(nil), m.Path)
 		case policy.ReadOnly:
-			err = v.bind("--ro-bind", m.Path)
+			err = v.bindAt("--ro-bind", m.Path, m.Path)
 		case policy.ReadWrite:
-			err = v.bind("--bind", m.Path)
+			err = v.bindAt("--bind", m.Path, m.Path)
 		}
 		if err != nil {
 			return nil, err
@@ -163,10 +168,10 @@ func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []str
 // errReplaced is in the error if a path of the plan has another file than when the plan was made, or none.
 var errReplaced = errors.New("changed while the sandbox was being started")
 
-// bind mounts a host path at the same path.
-func (v *invocation) bind(option, path string) error {
+// bindAt mounts a host path at a path inside.
+func (v *invocation) bindAt(option, path, inside string) error {
 	if !v.pinned {
-		v.add(option, path, path)
+		v.add(option, path, inside)
 		return nil
 	}
 	// The plan's paths contain no symbolic links. A link that was created since
@@ -174,14 +179,14 @@ func (v *invocation) bind(option, path string) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		v.add(option, path, path)
+		v.add(option, path, inside)
 		return nil
 	}
 	if err != nil {
 		return sandbox.Errorf(sandbox.NotFound, "%s %w: %w", path, errReplaced, err).WithHint("start it again")
 	}
 	f := os.NewFile(uintptr(fd), path)
-	v.add(option+"-fd", v.descriptor(nil, f), path)
+	v.add(option+"-fd", v.descriptor(nil, f), inside)
 	if info, err := f.Stat(); err == nil {
 		v.mounted = append(v.mounted, pin{path, info})
 	}

@@ -72,6 +72,9 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err := checkStage(spec, plan); err != nil {
 		return nil, err
 	}
+	if err := checkTmp(plan, nil); err != nil {
+		return nil, err
+	}
 	tool, err := d.findTool(ctx, plan)
 	if err != nil {
 		return nil, err

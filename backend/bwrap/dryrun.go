@@ -26,7 +26,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		return "", err
 	}
 	env := environment(plan, cmd, nil)
-	if err := checkProgram(plan, cmd, env, nil); err != nil {
+	if err := i.checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
 	deny, err := seccomp.Deny(runtime.GOARCH, denyOptions(plan))
@@ -34,7 +34,13 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		return "", err
 	}
 	const first = 10
-	v, err := newInvocation(plan, invocationOptions{tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), seccomp: deny.Bytes(), first: first})
+	var tmp string
+	if plan.KeepTmp {
+		if tmp, err = i.driver.tmps().Path(plan.Workspace); err != nil {
+			return "", err
+		}
+	}
+	v, err := newInvocation(plan, invocationOptions{tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, seccomp: deny.Bytes(), first: first})
 	if err != nil {
 		return "", err
 	}

@@ -21,7 +21,7 @@ import (
 // checkProgram searches the program of a command as execvp(3) inside will, so that a command that
 // cannot be executed is distinguished from one that fails. It uses the host's files, because the
 // plan mounts every path at itself, except those on a stage.
-func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) error {
+func (i *instance) checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) error {
 	name := cmd.Args[0]
 	if strings.ContainsRune(name, 0) {
 		return sandbox.Errorf(sandbox.Invalid, "the command's name contains a NUL byte")
@@ -31,7 +31,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(startDir(plan, cmd), path)
 		}
-		if err := executable(plan, path, on); err != nil {
+		if err := i.executable(plan, path, on); err != nil {
 			return execError(name, err)
 		}
 		return nil
@@ -42,7 +42,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 			continue
 		}
 		path := filepath.Join(d, name)
-		err := executable(plan, path, on)
+		err := i.executable(plan, path, on)
 		if err == nil {
 			return nil
 		}
@@ -57,9 +57,12 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 }
 
 // executable returns the error with which executing path inside would fail, or nil.
-func executable(plan *policy.Plan, path string, on *staged) error {
+func (i *instance) executable(plan *policy.Plan, path string, on *staged) error {
 	if path == layout.Program {
 		return nil
+	}
+	if rest, ok := strings.CutPrefix(filepath.Clean(path), tmpPath+"/"); ok && plan.KeepTmp {
+		return i.executableInTmp(plan, rest)
 	}
 	resolved, host, err := on.resolve(path)
 	if err != nil {

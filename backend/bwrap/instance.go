@@ -102,13 +102,18 @@ func (i *instance) nextPlan() (*policy.Plan, error) {
 	if i.closed {
 		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
-	if plan := i.fresh; plan != nil {
-		i.fresh = nil
-		return plan, nil
+	plan := i.fresh
+	i.fresh = nil
+	var err error
+	if plan == nil {
+		if plan, err = policy.Resolve(i.spec); err != nil {
+			return nil, err
+		}
 	}
-	plan, err := policy.Resolve(i.spec)
-	if err != nil {
-		return nil, err
+	if plan.KeepTmp {
+		if plan, err = i.hideTmps(plan); err != nil {
+			return nil, err
+		}
 	}
 	i.plan = plan
 	return plan, nil

@@ -20,6 +20,7 @@ type Options struct {
 	Stages  string                   // directory of the stages of workspaces; empty: stage.In(DataDir)
 	Trace   func(phase, line string) // receives debug output; nil: none
 	Denied  func(sandbox.Denial)     // receives denials, each once per command, from several goroutines; nil: none
+	TmpLeft func()                   // is called when a command ends and leaves files in a /tmp that ends with it, where the kernel has Landlock; nil: none
 	Record  bool                     // also report denials of reading, which makes every open some 10 µs slower
 }
 

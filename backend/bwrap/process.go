@@ -37,6 +37,8 @@ type process struct {
 	status   *status
 	deny     seccomp.DenyOptions // of the commands' filter
 	confined *confined           // nil: the thread that starts bubblewrap has the guard's program
+	plan     *policy.Plan
+	left     *leftovers // nil: not looked for
 	command  *exec.Cmd
 	null     *os.File      // open until bubblewrap has inherited it
 	terminal bool          // the command shares the caller's terminal, session and process group
@@ -95,7 +97,11 @@ func (p *process) watch(l *guard.Listener) {
 	g := p.guard
 	var events []guard.Event
 	if p.confined != nil { // before the others: the listener comes before what bubblewrap reports of the command
-		events = append(events, guard.Event{FD: p.confined.host, Ready: func() bool { p.confined.receive(g); return false }})
+		events = append(events, guard.Event{FD: p.confined.host, Ready: func() bool {
+			p.confined.receive(g)
+			p.lookForLeftovers()
+			return false
+		}})
 	}
 	g.Serve(l, append(events, guard.Event{FD: p.launched, Ready: func() bool {
 		<-p.settled // orders the writes of the starting thread before this
@@ -181,6 +187,9 @@ func (p *process) networkFailed(err error) {
 func (p *process) finish() {
 	p.awaitGone()
 	p.guard.Close()
+	if p.left.close() {
+		p.instance.driver.options.TmpLeft()
+	}
 	p.reporter.Again()
 	p.network.close()
 	reason := p.limits.Reason()

@@ -77,10 +77,10 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if err := checkCmd(plan, cmd, on); err != nil {
 		return nil, err
 	}
-	if err := checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
+	if err := i.checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
-	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: isOnTerminal(stdio), staged: on, socket: socket, mounts: -1}
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: isOnTerminal(stdio), staged: on, socket: socket, plan: plan, mounts: -1}
 	var err error
 	if p.limits, err = limits.New(plan.Limits); err != nil {
 		return nil, err
@@ -131,8 +131,13 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	defer send.Close()
 	const first = 3
 	// A pinned descriptor refers to the workspace itself, not to a stage's view.
+	tmp, err := i.ensureTmp(plan, p.network.files())
+	if err != nil {
+		_ = filter.Close()
+		return err
+	}
 	v, err := newInvocation(plan, invocationOptions{
-		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
+		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
 	})
 	if err != nil {
 		_ = filter.Close()

@@ -99,6 +99,9 @@ func checkSupported(spec sandbox.Spec, plan *policy.Plan) error {
 	unsupported := func(what, hint string) error {
 		return sandbox.Errorf(sandbox.Unsupported, "docker: %s", what).WithHint("%s", hint)
 	}
+	if err := plan.CheckFreshTmp(); err != nil {
+		return err
+	}
 	switch {
 	case spec.Stage != "":
 		return unsupported("a container works on the workspace itself, not on a stage", "--backend bwrap has stages")

@@ -277,6 +277,7 @@ func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 		"commands.sh":        {Policy: sandbox.Policy{Commands: map[string]sandbox.CommandRule{"sh": "false"}}},
 		"filesystem.rw":      {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}},
 		"filesystem.ro":      {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}, RO: []string{filepath.Join(dir, "f")}}}},
+		"filesystem.tmp":     {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Tmp: sandbox.TmpKeep}}},
 		"filesystem.sockets": {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Sockets: []string{"/run/some.sock"}}}},
 	} {
 		t.Run(field, func(t *testing.T) {

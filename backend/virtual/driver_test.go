@@ -224,6 +224,7 @@ func Test_Rules_That_Memory_Cannot_Enforce_Are_Rejected(t *testing.T) {
 	for name, p := range map[string]sandbox.Policy{
 		"limits.cpu":         {Limits: sandbox.Limits{CPU: 1}},
 		"limits.tmp":         {Limits: sandbox.Limits{Tmp: 1 << 20}},
+		"filesystem.tmp":     {Filesystem: sandbox.Filesystem{Tmp: sandbox.TmpKeep}},
 		"filesystem.sockets": {Filesystem: sandbox.Filesystem{Sockets: []string{"/run/some.sock"}}},
 		"network.publish":    {Network: sandbox.Network{Mode: sandbox.NetworkAllow, Publish: []string{"8080"}}},
 	} {

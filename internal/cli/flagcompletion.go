@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func noChoice() []string { return nil }
@@ -18,6 +19,7 @@ func completeFlags(cmd *cobra.Command) {
 		"backend": func() []string { return host.Names },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
+		"tmp":     func() []string { return []string{sandbox.TmpKeep, sandbox.TmpFresh} },
 		// Suppress the completion of file names too.
 		"allow": noChoice, "deny": noChoice, "private-host": noChoice, "publish": noChoice, "secret": noChoice,
 		"context": noChoice, "namespace": noChoice, "storage": noChoice, "storage-class": noChoice,

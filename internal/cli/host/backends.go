@@ -21,6 +21,7 @@ type DriverOptions struct {
 	Denied func(sandbox.Denial)
 	Notice func(line string) // a line for the user about what a sandbox lacks
 	record bool              // report denied reads, too
+	left   func()            // is called when a command has left files in a /tmp that ends with it (bwrap)
 	Shared bool              // sandboxes of one directory work on the same files, as the contract requires
 
 	Image   string  // of containers whose spec names none; "": that of the driver
@@ -57,7 +58,7 @@ var Names = []string{"bwrap", "docker", Kube, "virtual"}
 func NewDriver(name string, h Host, k DriverOptions) (sandbox.Driver, error) {
 	switch name {
 	case "", Default:
-		return bwrap.New(bwrap.Options{DataDir: h.Data, Trace: k.Trace, Denied: k.Denied, Record: k.record}), nil
+		return bwrap.New(bwrap.Options{DataDir: h.Data, Trace: k.Trace, Denied: k.Denied, Record: k.record, TmpLeft: k.left}), nil
 	case Docker:
 		return newDocker(h, k)
 	case Kube:

@@ -26,7 +26,7 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 	if !o.Preview {
 		CreateCaches(spec, name)
 	}
-	hooks := DriverOptions{Denied: refused.Add, record: refused.record, Cluster: o.Cluster, Trace: o.Trace(a), Notice: a.Err.Say}
+	hooks := DriverOptions{Denied: refused.Add, record: refused.record, left: o.TmpLeft, Cluster: o.Cluster, Trace: o.Trace(a), Notice: a.Err.Say}
 	d, err := NewDriver(name, h, hooks)
 	if err != nil {
 		return nil, err

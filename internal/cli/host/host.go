@@ -13,6 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/tmpstore"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -122,6 +124,9 @@ func IsInside() bool {
 
 // TrustDir returns the directory of trusted configurations.
 func (h Host) TrustDir() string { return filepath.Join(h.Data, "trust") }
+
+// Tmps returns the store of the /tmp directories that last.
+func (h Host) Tmps() tmpstore.Store { return tmpstore.Store{Dir: filepath.Join(h.Data, policy.TmpDir)} }
 
 // LockDir returns the directory of the locks of repositories.
 func (h Host) LockDir() string { return filepath.Join(h.Data, "repositories") }

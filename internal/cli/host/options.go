@@ -25,7 +25,8 @@ type Options struct {
 	verbose  int            // how often -v was given
 
 	Resident bool           // commands share one isolation; not a flag
-	Agent    *sandbox.Layer // what a coding agent needs, below the flags; nil: nothing
+	TmpLeft  func()         // is called when a command has left files in a /tmp that ends with it; nil: none; not a flag
+	Agent    *sandbox.Layer // what a coding agent needs, below the flags; nil: nothing; not a flag
 }
 
 // Register adds the flags of o to fs.
@@ -47,6 +48,13 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	console.AddListFlag(fs, "rw", "make a `PATH` or glob readable and writable", &p.Filesystem.RW)
 	console.AddListFlag(fs, "exclude", "hide a `PATH` or glob", &p.Filesystem.Exclude)
 	console.AddListFlag(fs, "socket", "let commands connect to the host's Unix socket `PATH`", &p.Filesystem.Sockets)
+	console.AddFlag(fs, "tmp", "", "`keep` what commands leave in /tmp for the next run in this directory;\nfresh, the default, gives each sandbox an empty one (bwrap)", func(s string) error {
+		if s != sandbox.TmpKeep && s != sandbox.TmpFresh {
+			return fmt.Errorf("expected keep or fresh, got %q", s)
+		}
+		p.Filesystem.Tmp = s
+		return nil
+	})
 	console.AddFlag(fs, "cmd", "", "wrap a command: `NAME=RULE`[,...] where the rule is\nfalse, true, @preset or a script's path", func(s string) error {
 		return setCommands(&p.Commands, s)
 	})

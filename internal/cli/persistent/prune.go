@@ -22,7 +22,9 @@ func NewPrune(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "destroy the sandboxes that are stopped or were prepared by --warm",
-		Long: `Of pods, prune destroys those that this machine has records of, and removes the records
+		Long: `prune also removes each /tmp that --tmp keep has stored for a directory that is gone.
+
+Of pods, prune destroys those that this machine has records of, and removes the records
 of pods that are gone. With --backend kube it destroys those of all users of the
 namespace.`,
 		Example: "agent-sandbox prune\nagent-sandbox prune --expired --backend kube --namespace agents",
@@ -79,6 +81,13 @@ func pruneSandboxes(ctx context.Context, a *console.App, at inventory.Place, exp
 	}
 	for _, k := range pods {
 		errs = append(errs, prunePod(ctx, a, h, k))
+	}
+	if at.Backend == "" || at.Backend == host.Default {
+		gone, err := h.Tmps().Prune()
+		for _, workspace := range gone {
+			a.Err.Say("removed the /tmp of " + workspace + ", which is gone")
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -24,6 +24,7 @@ type planDocument struct {
 	Docker    bool               `json:"docker"`
 	Userns    bool               `json:"userns"`
 	Debuggers bool               `json:"debuggers"`
+	Tmp       string             `json:"tmp"` // "fresh" or "keep"
 	Layers    []layerDocument    `json:"layers"`
 	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; / is ro
 	Names     []nameDocument     `json:"names"` // that cannot be created
@@ -106,11 +107,19 @@ type droppedDocument struct {
 	Why  string `json:"why"`
 }
 
+// tmpMode returns the value of filesystem.tmp that holds.
+func tmpMode(p *policy.Plan) string {
+	if p.KeepTmp {
+		return sandbox.TmpKeep
+	}
+	return sandbox.TmpFresh
+}
+
 func newPlanDocument(p *policy.Plan) planDocument {
 	d := planDocument{
 		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
 		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
-		Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
+		Tmp: tmpMode(p), Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
 		Limits: map[string]string{}, Required: p.Limits.Required,

@@ -53,6 +53,7 @@ func (t *planTable) general() {
 		{"docker", formatSwitch(p.Docker)},
 		{"userns", formatSwitch(p.Userns)},
 		{"debuggers", formatSwitch(p.Debug)},
+		{"tmp", tmpMode(p)},
 		{"layers", strings.Join(layers, ", ")},
 	}
 	for _, name := range host.LimitNames {

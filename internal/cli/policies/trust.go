@@ -336,6 +336,9 @@ func listOpenings(p sandbox.Policy) []string {
 	for _, path := range fs.Sockets {
 		add("connect to: %s", path)
 	}
+	if fs.Tmp == sandbox.TmpKeep {
+		add("tmp: keep: commands find what earlier runs left in /tmp")
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
 		if rule := p.Commands[name]; rule != "false" {
 			add("command: %s = %s", name, rule)

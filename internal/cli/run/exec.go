@@ -164,6 +164,8 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	}
 	index := host.WatchIndex(h.Workspace)
 	f.Preview = f.dryRun
+	remark := newTmpRemark(a, h, f)
+	f.TmpLeft = remark.hook()
 	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
 	if err != nil {
 		return 0, err
@@ -210,6 +212,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return res.Code, errors.Join(staged, err, a.PrintJSON(doc))
 	}
 	printRemarks(a, res)
+	remark.print(a)
 	if err := printMemoryRemark(ctx, a, memory, f, res.Code); err != nil {
 		return res.Code, err
 	}

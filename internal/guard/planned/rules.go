@@ -24,7 +24,12 @@ func Rules(plan *policy.Plan) guard.Rules {
 		r.Names = append(r.Names, guard.Name{Dir: guard.Path(g.Dir), Name: guard.Path(g.Name), Except: guardPaths(g.Except)})
 	}
 	for _, m := range plan.Mounts {
-		r.Mounts = append(r.Mounts, guard.Mount{Path: guard.Path(m.Path), Access: accessOf(m.Access), Pin: m.Pin})
+		access := accessOf(m.Access)
+		if plan.KeepTmp && m.Path == "/tmp" {
+			// It is a directory of the host: a socket there can be that of a program which a link has led into it.
+			access = guard.ReadWrite
+		}
+		r.Mounts = append(r.Mounts, guard.Mount{Path: guard.Path(m.Path), Access: access, Pin: m.Pin})
 	}
 	return r
 }

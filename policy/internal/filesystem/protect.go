@@ -46,6 +46,9 @@ func (f *Resolution) protect() error {
 	if f.presets["@git"] {
 		f.protectRepositories(found)
 		f.norepos = f.repositoryFree()
+		if f.keepsTmp() {
+			f.norepos = append(f.norepos, "/tmp")
+		}
 	}
 	if f.presets["@git-strict"] {
 		if err := f.protectBranches(); err != nil {
@@ -224,6 +227,17 @@ func (f *Resolution) repositoryFree() []string {
 	return out
 }
 
+// keepsTmp reports whether /tmp lasts, so that it lies on the host and a link in the workspace can lead into it.
+func (f *Resolution) keepsTmp() bool {
+	keeps := false
+	for i := range f.layers {
+		if tmp := f.layers[i].Policy.Filesystem.Tmp; tmp != "" {
+			keeps = tmp == sandbox.TmpKeep
+		}
+	}
+	return keeps
+}
+
 // protectOwn protects the configuration of agent-sandbox against every layer: a
 // command that could write it would choose its own policy.
 func (f *Resolution) protectOwn() error {
@@ -260,10 +274,13 @@ const QuarantineDir = "quarantine"
 // its settings, sessions and login. No program of the host reads them. A trusted rule can open one of these directories.
 const AgentsDir = "agents"
 
-// hidePrivate hides the stages and the quarantine, which may hold files that the policy of another workspace, or of an earlier run,
-// hides, and the logins of coding agents.
+// TmpDir is the directory, below agent-sandbox's data directory, of the /tmp directories that last.
+const TmpDir = "tmp"
+
+// hidePrivate hides the stages, the quarantine and each /tmp that lasts, which may hold files that the policy of another workspace,
+// or of an earlier run, hides, and the logins of coding agents.
 func (f *Resolution) hidePrivate(data string) {
-	for _, name := range []string{"stages", QuarantineDir, AgentsDir} {
+	for _, name := range []string{"stages", QuarantineDir, TmpDir, AgentsDir} {
 		dir := filepath.Join(data, name)
 		at, err := f.look.Locate(dir)
 		if err != nil || !at.Exists {

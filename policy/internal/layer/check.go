@@ -66,6 +66,9 @@ func checkFilesystem(l sandbox.Layer) *sandbox.Error {
 			return Errorf(l, jsonc.IndexKey("filesystem.presets", i), `found %s, expected "@name" or "!@name"`, jsonc.Clip(p))
 		}
 	}
+	if l.Lines["filesystem.tmp"] > 0 && fs.Tmp == "" || !slices.Contains([]string{"", sandbox.TmpFresh, sandbox.TmpKeep}, fs.Tmp) {
+		return Errorf(l, "filesystem.tmp", "found %s, expected fresh or keep", jsonc.Clip(fs.Tmp))
+	}
 	for _, list := range []struct {
 		key   string
 		paths []string

@@ -134,6 +134,11 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec --in t --limit wall=60s -- echo done; agent-sandbox exec --in t --limit pids=5 -- true; echo $?; agent-sandbox destroy t`,
 			`t\nagent-sandbox: the command was killed: wall-clock limit of 300ms\n124\ndone\nagent-sandbox: --limit NAME does not go with --in, only wall: .*\nhint: .*\n125\n`,
 		},
+		{
+			"files in tmp last", `agent-sandbox exec --tmp keep -- sh -c 'echo x >/tmp/f; chmod 0 /tmp'; agent-sandbox exec -- cat /tmp/f
+			agent-sandbox exec --tmp keep --userns -- sh -c 'cat /tmp/f; echo y >>/tmp/f'; agent-sandbox exec --tmp keep -- sh -c 'cat /tmp/f; rm /tmp/f; ls -A /tmp'
+			stat -c %a ~/.local/share/agent-sandbox/tmp ~/.local/share/agent-sandbox/tmp/*/files`, `cat: /tmp/f: .*\nx\nx\ny\n700\n700\n`,
+		},
 		{"branches", `agent-sandbox exec -- git checkout -q -b x && agent-sandbox exec -- git checkout -q main && git branch`, `\* main\n  x\n`},
 		{
 			"the fix of git config", `agent-sandbox exec -- git config user.name A 2>&1 | grep -o -e '--rw .*'

@@ -1,8 +1,11 @@
 package command_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/landlock"
 )
 
 const (
@@ -201,5 +204,26 @@ func Test_Terminal_Trust_Asks_And_No_Is_The_Default(t *testing.T) {
 				t.Errorf("exit status %d, text %q, want %d, %q", code, text, row.code, row.want)
 			}
 		})
+	}
+}
+
+func Test_Terminal_The_End_Of_Files_In_Tmp_Is_Told_Once(t *testing.T) {
+	if landlock.Version() == 0 {
+		t.Skip("this kernel has no Landlock, and without it agent-sandbox does not look into /tmp")
+	}
+	const leaves = ` -- sh -c 'echo x >/tmp/f; printf "le""ft\n"'`
+	c := openShell(t)
+	for i, step := range []struct {
+		name, command, want string // want follows the command's output
+	}{
+		{"nothing is left", ` -- sh -c 'mkdir /tmp/d; rmdir /tmp/d; printf "le""ft\n"'`, ""},
+		{"quiet", " -q" + leaves, ""},
+		{"kept", " --tmp keep" + leaves, ""},
+		{"the first time", leaves, `.*agent-sandbox:.* the files that the command left in /tmp are gone with the sandbox; --tmp keep keeps them.*\r\n`},
+		{"the second time", leaves, ""},
+	} {
+		c.keys("agent-sandbox exec" + step.command + "; echo e''nd" + strconv.Itoa(i) + "\n")
+		c.expect(`left\r\n` + step.want + `end` + strconv.Itoa(i) + `\r\n`)
+		c.expect(`prompt>`)
 	}
 }

@@ -827,6 +827,16 @@ func ownData() []escape {
 					echo x >>{home}/$f; cat {home}/$f; rm -f {home}/$f; echo x >n; mv n {home}/$f; mkdir -p {home}/${f%/*}; echo x >{home}/$f; done
 				mv {home}/.ssh {home}/ssh; cat {home}/ssh/id_ed25519; rm -rf {home}/.ssh; mv {home}/.config {home}/config; rm -f {home}/n`,
 		},
+		{
+			ID: "A9.5", Name: "the /tmp of another workspace, which lasts, cannot be read",
+			Setup: func(h *host) {
+				h.runScript("mkdir ~/other")
+				h.mustRun(h.path("{home}/other"), fixture.command, "exec", "--tmp", "keep", "--", "sh", "-c", "echo "+canary+" >/tmp/key")
+			},
+			Flags: []string{"--tmp", "keep"},
+			Sh: `cat {home}/.local/share/agent-sandbox/tmp/*/files/key; ls -R {home}/.local/share/agent-sandbox/tmp
+				for d in /tmp/.. /tmp/../.. /proc/self/cwd/..; do cat $d/*/files/key; done; true`,
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ package escape_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -170,6 +171,23 @@ func repositories() []escape {
 			Sh: `d={work}/.git/modules/module/foo; ` + bare + `ln -s $d linked
 				d={work}/.git/modules/module/bar/.git; mkdir -p $d; ` + bare + `ln -s {work}/.git/modules/module/bar below`,
 			Hold: holdGitSafe("{work}/module/linked", "{work}/module/below"),
+		},
+		{
+			ID: "A6.20", Name: "no repository comes into being in a /tmp that lasts, for a link to lead to", Matrix: nested,
+			Flags: []string{"--tmp", "keep"},
+			Sh: `mkdir /tmp/tmps; d=/tmp/tmps/bare; ` + bare + `mkdir -p /tmp/tmps/w/.git/objects /tmp/tmps/w/.git/refs; d=/tmp/tmps/w/.git; ` + bare + `
+				mkdir /var/tmp/moved; d=/var/tmp/moved/bare; ` + bare + `mv /var/tmp/moved /tmp/tmps/moved`,
+			Hold: func(h *host, o outcome) error {
+				found, err := filepath.Glob(filepath.Join(h.home, ".local/share/agent-sandbox/tmp/*/files"))
+				if err == nil && len(found) != 1 {
+					err = fmt.Errorf("the directories for /tmp are %q", found)
+				}
+				for _, dir := range found { // where a link in the work tree can lead
+					err = errors.Join(err, holdGitSafe(dir+"/tmps/bare", dir+"/tmps/w", dir+"/tmps/moved/bare")(h, o))
+				}
+				return err
+			},
+			Control: control{Flags: []string{"--tmp", "keep", "--preset", "!@git"}},
 		},
 	}
 }

@@ -23,6 +23,8 @@ func refusedByDocker(c *escape) string {
 		return "a container works on the workspace itself, not on a stage"
 	case slices.Contains(c.Flags, "--userns"):
 		return "containers make no user namespaces"
+	case slices.Contains(c.Flags, "--tmp"):
+		return "this backend has no /tmp that lasts between runs"
 	}
 	return ""
 }
@@ -63,6 +65,8 @@ func refusedByKube(c *escape) string {
 		return "whoever reaches an engine's socket controls its host"
 	case has("--userns"):
 		return "pods make no user namespaces"
+	case has("--tmp"):
+		return "this backend has no /tmp that lasts between runs"
 	case has("--socket"):
 		return "the path is on this host, and the pod is not"
 	case has("--secret"):

@@ -54,6 +54,9 @@ func Unsupported(field, why, hint string) error {
 // Check returns Unsupported with the name of the first field that a pod cannot enforce.
 func (p *Design) Check() error {
 	spec, plan := p.Spec, p.Plan
+	if err := plan.CheckFreshTmp(); err != nil {
+		return err
+	}
 	switch {
 	case spec.Stage != "":
 		return Unsupported("stage", "a pod works on a copy of the workspace, or on a volume", "--backend bwrap has stages")
