@@ -91,6 +91,14 @@ func (p *Plan) DeniedSocket(name string) sandbox.Denial {
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(name), e)
 }
 
+// DeniedSSHAgent describes that a command asked the user's SSH agent for something that it may not have. what is a clause
+// such as "remove all identities".
+func (p *Plan) DeniedSSHAgent(what string) sandbox.Denial {
+	return denial(sandbox.DeniedSocket, "ask", jsonc.OneLine("ssh-agent to "+what), Explanation{
+		Reason: "commands may list identities and sign with them", Rule: "@ssh-agent", Source: "built in",
+	})
+}
+
 // DeniedAddress describes that a command tried to reach an address of the
 // network without the proxy.
 func (p *Plan) DeniedAddress(address string) sandbox.Denial {

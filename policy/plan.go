@@ -28,6 +28,7 @@ type Plan struct {
 	Nested   NestedNames // names that must not be created in any directory
 	Commands []Command   // by name
 	Sockets  []string    // host Unix sockets that may be connected to, the Docker socket included
+	SSHAgent string      // the socket of the user's SSH agent, of which commands may list identities and sign; empty: none
 	Docker   bool
 	Userns   bool
 	Debug    bool
@@ -163,6 +164,15 @@ func (p *Plan) CheckFreshTmp() error {
 	}
 	return sandbox.Errorf(sandbox.Unsupported, "filesystem.tmp: this backend has no /tmp that lasts between runs").
 		WithHint("leave --tmp keep out, or use --backend bwrap")
+}
+
+// CheckNoSSHAgent returns Unsupported when commands may use the user's SSH agent. Backends that cannot serve it call it.
+func (p *Plan) CheckNoSSHAgent() error {
+	if p.SSHAgent == "" {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "@ssh-agent: this backend does not serve the SSH agent").
+		WithHint("leave the preset out, or use --backend bwrap")
 }
 
 // Limits are the limits of a plan. A limit that only the defaults ask for is

@@ -48,6 +48,11 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if p.Dir == "" {
 		p.Dir = "/tmp"
 	}
+	if f.UsesSSHAgent() {
+		if p.SSHAgent, err = f.SSHAgent(); err != nil {
+			return nil, err
+		}
+	}
 	paths := f.Plan()
 	p.addPaths(paths)
 	if err := p.checkDir(); err != nil {

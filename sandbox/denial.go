@@ -19,7 +19,7 @@ const (
 type Denial struct {
 	Time   time.Time  `json:"time"`
 	Kind   DenialKind `json:"kind"`
-	Op     string     `json:"op"`               // "create", "write", "connect", "request", "run"
+	Op     string     `json:"op"`               // "create", "write", "connect", "ask", "request", "run"
 	Target string     `json:"target"`           // path, HOST:PORT or the command's name
 	Reason string     `json:"reason,omitempty"` // one clause
 	Rule   string     `json:"rule,omitempty"`   // the rule that decided, as it was written; empty: none allows it

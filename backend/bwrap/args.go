@@ -36,6 +36,7 @@ type invocationOptions struct {
 	guest   string       // the path of the guest's program
 	dir     string       // in which the command starts
 	tmp     string       // the directory that is mounted at /tmp; empty: a file system of the sandbox's own
+	agent   string       // the socket of the served SSH agent; empty: none
 	files   []proxy.File // mounted over those of the host
 	seccomp []byte       // the filter's program
 	filter  *os.File     // from which bubblewrap reads the filter's program; nil: seccomp has it
@@ -57,6 +58,9 @@ func newInvocation(plan *policy.Plan, o invocationOptions) (*invocation, error) 
 	v.host(plan)
 	v.runtime(plan, o.guest)
 	v.cover(o.files)
+	if o.agent != "" {
+		v.add("--bind", o.agent, layout.SSHAgent)
+	}
 	for _, p := range last {
 		v.add("--remount-ro", p)
 	}

@@ -80,14 +80,18 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	return n, nil
 }
 
-// startOffline is Start without an allow-list, secrets and published ports, for file operations:
+// startOffline is Start without an allow-list, secrets, published ports and the SSH agent, for file operations:
 // they must not ask the user for a passphrase, and only one process can publish a port.
 func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
-		if !proxy.IsNeeded(plan) {
+		if !proxy.IsNeeded(plan) && plan.SSHAgent == "" {
 			return plan
 		}
 		off := *plan
+		off.SSHAgent = ""
+		if !proxy.IsNeeded(plan) {
+			return &off
+		}
 		off.Network, off.Secrets, off.Publish = sandbox.Network{Mode: sandbox.NetworkNone}, nil, nil
 		return &off
 	})

@@ -91,6 +91,10 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
+	if p.agent, err = i.serveSSHAgent(ctx, plan, p.reporter); err != nil {
+		p.network.close()
+		return nil, errors.Join(err, p.limits.Close())
+	}
 	confines := canConfine(plan)
 	o := guard.Options{Rules: rules, Redirect: p.network.redirect(), Appeared: p.appeared, Refused: p.reporter.Refused}
 	if plan.Userns {
@@ -110,11 +114,13 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 		p.confined, err = newConfined(asks)
 	}
 	if err != nil {
+		p.agent.close()
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
 	if err := p.start(ctx, plan, cmd, stdio, asks); err != nil {
 		p.confined.close()
+		p.agent.close()
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
@@ -137,7 +143,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	v, err := newInvocation(plan, invocationOptions{
-		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
+		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, agent: p.agent.path(), files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
 	})
 	if err != nil {
 		_ = filter.Close()
@@ -346,6 +352,10 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 // directory in front of PATH, and the command's own variables.
 func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	env := n.environment(slices.Clone(plan.Env))
+	if plan.SSHAgent != "" {
+		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SSH_AUTH_SOCK=") })
+		env = append(env, "SSH_AUTH_SOCK="+layout.SSHAgent)
+	}
 	path := searchPath(env)
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"

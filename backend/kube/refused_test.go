@@ -278,10 +278,11 @@ func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 		"filesystem.rw":      {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}},
 		"filesystem.ro":      {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}, RO: []string{filepath.Join(dir, "f")}}}},
 		"filesystem.tmp":     {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Tmp: sandbox.TmpKeep}}},
+		"@ssh-agent":         {Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Presets: []string{"@ssh-agent"}}}},
 		"filesystem.sockets": {Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{Sockets: []string{"/run/some.sock"}}}},
 	} {
 		t.Run(field, func(t *testing.T) {
-			spec.Env, spec.Home = append(os.Environ(), "DOCKER_HOST=unix://"+socket.Addr().String()), dir
+			spec.Env, spec.Home = append(os.Environ(), "DOCKER_HOST=unix://"+socket.Addr().String(), "SSH_AUTH_SOCK="+socket.Addr().String()), dir
 			if spec.Workspace != "" {
 				spec.Home = "/nonexistent"
 			}

@@ -145,6 +145,7 @@ func presets() string {
 		"@gemini":     "the same for Gemini; writable: ",
 		"@opencode":   "the same for opencode; writable: ",
 		"@pi":         "the same for pi; writable: ",
+		"@ssh-agent":  "commands can list the identities of your SSH agent and [sign with them](#the-ssh-agent); not part of `@all`; readable: ",
 	}
 	var b strings.Builder
 	b.WriteString("| preset | rules |\n|---|---|\n")

@@ -24,7 +24,8 @@ type planDocument struct {
 	Docker    bool               `json:"docker"`
 	Userns    bool               `json:"userns"`
 	Debuggers bool               `json:"debuggers"`
-	Tmp       string             `json:"tmp"` // "fresh" or "keep"
+	Tmp       string             `json:"tmp"`                 // "fresh" or "keep"
+	SSHAgent  string             `json:"ssh_agent,omitempty"` // the socket of the agent that commands can use in part
 	Layers    []layerDocument    `json:"layers"`
 	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; / is ro
 	Names     []nameDocument     `json:"names"` // that cannot be created
@@ -119,7 +120,7 @@ func newPlanDocument(p *policy.Plan) planDocument {
 	d := planDocument{
 		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
 		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
-		Tmp: tmpMode(p), Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
+		Tmp: tmpMode(p), SSHAgent: p.SSHAgent, Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
 		Limits: map[string]string{}, Required: p.Limits.Required,

@@ -54,6 +54,7 @@ func (t *planTable) general() {
 		{"userns", formatSwitch(p.Userns)},
 		{"debuggers", formatSwitch(p.Debug)},
 		{"tmp", tmpMode(p)},
+		{"ssh agent", formatAgent(p)},
 		{"layers", strings.Join(layers, ", ")},
 	}
 	for _, name := range host.LimitNames {
@@ -66,6 +67,14 @@ func (t *planTable) general() {
 		}
 	}
 	t.table(rows)
+}
+
+// formatAgent says whose SSH agent commands can use.
+func formatAgent(p *policy.Plan) string {
+	if p.SSHAgent == "" {
+		return formatSwitch(false)
+	}
+	return "identities and signatures of " + p.SSHAgent
 }
 
 // networkText returns one line; the lists have their own section.

@@ -48,6 +48,13 @@ func (r *Reporter) Refused(f guard.Refusal) {
 	}
 }
 
+// RefusedSSHAgent reports a new request that the served SSH agent has refused.
+func (r *Reporter) RefusedSSHAgent(what string) {
+	if r.first("ssh-agent", what) {
+		r.report(r.plan.DeniedSSHAgent(what))
+	}
+}
+
 // Again reports the number of refusals beyond the bound, and then forgets all refusals, so that the next command of the
 // sandbox gets its own reports.
 func (r *Reporter) Again() {

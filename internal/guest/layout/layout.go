@@ -32,6 +32,8 @@ const (
 	Program = Root + "/agent-sandbox"
 	// SessionSocket is the path of the host's socket if the host has the same kernel; otherwise it is an empty file or missing.
 	SessionSocket = Root + "/session"
+	// SSHAgent is the socket of the served SSH agent, if the policy has it.
+	SSHAgent = Root + "/ssh-agent"
 	// BinDir has the real program of each command with a script or a preset. An entry may be a symbolic link: a program
 	// such as npm needs the files in its own directory, so it is mounted elsewhere together with them.
 	BinDir = Root + "/bin"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -87,4 +88,31 @@ func (f *Resolution) AddDocker() error {
 	slices.Sort(f.sockets)
 	f.sockets = slices.Compact(f.sockets)
 	return nil
+}
+
+// UsesSSHAgent reports whether commands may use a part of the user's SSH agent.
+func (f *Resolution) UsesSSHAgent() bool { return f.presets[preset.SSHAgent] }
+
+// SSHAgent returns the socket of the user's SSH agent, resolved. It must exist: an error now is better than a failure
+// inside the sandbox.
+func (f *Resolution) SSHAgent() (string, error) {
+	path := f.Env["SSH_AUTH_SOCK"]
+	fail := func(format string, args ...any) error {
+		return sandbox.Errorf(sandbox.NotFound, preset.SSHAgent+": "+format, args...).WithHint("start it: eval $(ssh-agent) && ssh-add")
+	}
+	if !filepath.IsAbs(path) {
+		return "", fail("no SSH agent: SSH_AUTH_SOCK is not set to an absolute path")
+	}
+	at, err := f.look.Locate(path)
+	if err != nil {
+		return "", fail("%s: %w", path, err)
+	}
+	// A command could have put a server of its own there, which would see what is signed.
+	if link := f.planted(at); link != "" {
+		return "", sandbox.Errorf(sandbox.Denied, "%s: %s is a link that a sandbox could have made, and leads to %s", preset.SSHAgent, link, at.Path)
+	}
+	if info, err := os.Lstat(at.Path); err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return "", fail("%s of SSH_AUTH_SOCK is not a socket", path)
+	}
+	return at.Path, nil
 }

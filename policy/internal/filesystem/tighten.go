@@ -6,6 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -88,6 +89,9 @@ func (f *Resolution) widens(o *Resolution) *widening {
 				return &widening{root, nil}
 			}
 		}
+	}
+	if f.UsesSSHAgent() && !o.UsesSSHAgent() {
+		return &widening{preset.SSHAgent, nil}
 	}
 	for _, s := range f.sockets {
 		if !slices.Contains(o.sockets, s) {

@@ -18,8 +18,11 @@ func group(name string) []string {
 	return nil
 }
 
+// SSHAgent is the preset that gives commands a part of the user's SSH agent besides its paths.
+const SSHAgent = "@ssh-agent"
+
 // leaves are the presets other than groups, in the order in which they are applied.
-var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
+var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@ssh-agent", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
 
 // Names returns the names of all presets, sorted.
 func Names() []string {
@@ -79,6 +82,13 @@ func Rules(preset string) []Rule {
 		return makeRules(ReadWrite, false, []string{"~/.local/share/opencode", "~/.local/share/opencode/auth.json", "~/.local/share/opencode/mcp-auth.json"})
 	case "@pi":
 		return makeRules(ReadWrite, false, []string{"~/.pi", "~/.pi/agent/auth.json"})
+	case SSHAgent:
+		// What ssh and ssh-keygen read to choose an identity, and to know hosts and signers. Nothing of it is secret to who
+		// can use the identities.
+		return makeRules(ReadOnly, false, []string{
+			"~/.ssh/id_rsa.pub", "~/.ssh/id_ecdsa.pub", "~/.ssh/id_ecdsa_sk.pub", "~/.ssh/id_ed25519.pub", "~/.ssh/id_ed25519_sk.pub",
+			"~/.ssh/known_hosts", "~/.ssh/allowed_signers",
+		})
 	}
 	// A missing lint configuration may be created: a new project needs one.
 	return makeRules(ReadOnly, false, lintFiles(preset))

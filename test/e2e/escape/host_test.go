@@ -320,8 +320,8 @@ func (h *host) checkUntouched() error {
 		return p == "home/project" || strings.HasPrefix(p, "home/project/") ||
 			// Here the guard moves files that won a race against it.
 			strings.HasPrefix(p, "home/.local/share/agent-sandbox/quarantine") ||
-			// The stages and each /tmp that lasts, which have their own cases.
-			strings.HasPrefix(p, stagesDir) || strings.HasPrefix(p, "home/.local/share/agent-sandbox/tmp") ||
+			// The stages and each /tmp that lasts, which have their own cases, and an empty directory.
+			strings.HasPrefix(p, stagesDir) || p == "home/.local/share/agent-sandbox/ssh-agents" || strings.HasPrefix(p, "home/.local/share/agent-sandbox/tmp") ||
 			// Files of agent-sandbox for the running sandbox, and programs for its backend.
 			h.target.isOwnFile(p) ||
 			// Git's own objects and refs of a linked worktree, whose hooks have their own cases.

@@ -25,6 +25,8 @@ func refusedByDocker(c *escape) string {
 		return "containers make no user namespaces"
 	case slices.Contains(c.Flags, "--tmp"):
 		return "this backend has no /tmp that lasts between runs"
+	case slices.Contains(c.Flags, "@ssh-agent"):
+		return "this backend does not serve the SSH agent"
 	}
 	return ""
 }
@@ -67,6 +69,8 @@ func refusedByKube(c *escape) string {
 		return "pods make no user namespaces"
 	case has("--tmp"):
 		return "this backend has no /tmp that lasts between runs"
+	case slices.Contains(c.Flags, "@ssh-agent"):
+		return "this backend does not serve the SSH agent"
 	case has("--socket"):
 		return "the path is on this host, and the pod is not"
 	case has("--secret"):

@@ -57,6 +57,9 @@ func (p *Design) Check() error {
 	if err := plan.CheckFreshTmp(); err != nil {
 		return err
 	}
+	if err := plan.CheckNoSSHAgent(); err != nil {
+		return err
+	}
 	switch {
 	case spec.Stage != "":
 		return Unsupported("stage", "a pod works on a copy of the workspace, or on a volume", "--backend bwrap has stages")
