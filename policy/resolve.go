@@ -19,25 +19,32 @@ import (
 // for a workspace or start directory that does not exist, and Denied for an
 // untrusted layer that does more than tighten.
 func Resolve(spec sandbox.Spec) (*Plan, error) {
+	p, _, err := resolve(spec)
+	return p, err
+}
+
+// resolve is Resolve, and returns the host's directories.
+func resolve(spec sandbox.Spec) (*Plan, filesystem.Host, error) {
+	none := filesystem.Host{}
 	layers := allLayers(spec)
 	if err := checkLayers(layers); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	h, err := filesystem.NewHost(spec, accountHomes)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	f, err := filesystem.Resolve(h, layers)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if err := f.CheckTightens(); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	s := mergeSettings(layers)
 	if s.docker {
 		if err := f.AddDocker(); err != nil {
-			return nil, err
+			return nil, none, err
 		}
 	}
 	p := &Plan{
@@ -50,35 +57,60 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	}
 	if f.UsesSSHAgent() {
 		if p.SSHAgent, err = f.SSHAgent(); err != nil {
-			return nil, err
+			return nil, none, err
 		}
 	}
 	paths := f.Plan()
 	p.addPaths(paths)
 	if err := p.checkDir(); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if s.keepTmp && p.Workspace == "" {
-		return nil, sandbox.Errorf(sandbox.Invalid, "filesystem.tmp: without a workspace there is no /tmp to keep").
+		return nil, none, sandbox.Errorf(sandbox.Invalid, "filesystem.tmp: without a workspace there is no /tmp to keep").
 			WithHint("name a workspace, or leave --tmp keep out")
 	}
 	p.Env, p.Dropped = resolveEnv(layers, spec.Env)
 	if err := s.network.plan(p); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if err := (secretResolver{f, layers}).resolve(p, &s.network); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if err := p.addRedacted(paths.Redacted); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.Home); err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	for _, l := range layers {
 		p.Layers = append(p.Layers, Layer{Name: l.Name, File: l.File, Trusted: l.Trusted})
 	}
-	return p, nil
+	return p, h, nil
+}
+
+// ResolveToRun is Resolve for a sandbox that this host is about to run. A policy can protect and hide a directory of agent-sandbox from
+// commands only if it exists, and the host may create it at any time, so ResolveToRun creates those that are missing first. Denied:
+// one cannot be created, and commands could.
+func ResolveToRun(spec sandbox.Spec) (*Plan, error) {
+	p, h, err := resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	made, err := h.MakeOwn(func(dir string) bool {
+		at, err := h.Locate(dir)
+		if err != nil {
+			return false
+		}
+		access, _ := p.Access(at.Path)
+		return access == ReadWrite
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		return p, nil
+	}
+	return Resolve(spec)
 }
 
 // allLayers returns the layers of a Spec from the defaults to its own policy.

@@ -52,13 +52,13 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	return host.Check(ctx, d.options.Bwrap)
 }
 
-// Create resolves spec and rejects what this host cannot enforce. It runs and writes nothing;
-// Start does.
+// Create resolves spec and rejects what this host cannot enforce. It runs nothing, and writes nothing but agent-sandbox's own
+// directories; Start does.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err
 	}
-	plan, err := policy.Resolve(spec)
+	plan, err := policy.ResolveToRun(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (i *instance) nextPlan() (*policy.Plan, error) {
 	i.fresh = nil
 	var err error
 	if plan == nil {
-		if plan, err = policy.Resolve(i.spec); err != nil {
+		if plan, err = policy.ResolveToRun(i.spec); err != nil {
 			return nil, err
 		}
 	}

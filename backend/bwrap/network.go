@@ -4,14 +4,18 @@ package bwrap
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
@@ -28,8 +32,9 @@ type network struct {
 	proxy   *guestnet.ProxyLink // nil: no allow-list
 	inward  *guestnet.PortLink  // nil: nothing is published
 	ports   *proxy.Ports
-	child   []*os.File // inherited by the guest, in the order of options
-	options []string   // of the guest's init, each followed by the number of its descriptor
+	cookie  atomic.Uint64 // of the network; 0: not known
+	child   []*os.File    // inherited by the guest, in the order of options
+	options []string      // of the guest's init, each followed by the number of its descriptor
 
 	cancel context.CancelFunc
 	served sync.WaitGroup
@@ -129,19 +134,38 @@ func (n *network) files() []proxy.File {
 	return n.gateway.Files
 }
 
-// redirect returns the function by which connections to other addresses come to the proxy, or nil without a proxy.
-func (n *network) redirect() func(uint16, netip.AddrPort) (netip.AddrPort, func(), error) {
+// redirection redirects connections to other addresses to the proxy; nil without one.
+func (n *network) redirection() *guard.Redirection {
 	if n == nil || n.proxy == nil {
 		return nil
 	}
-	at := netip.MustParseAddrPort(guestnet.ProxyAddr)
-	return func(from uint16, to netip.AddrPort) (netip.AddrPort, func(), error) {
-		forget, err := n.gateway.Expect(from, to)
-		if err != nil {
-			err = unix.ENETUNREACH // as without a proxy
-		}
-		return at, forget, err
+	return &guard.Redirection{
+		Proxy: netip.MustParseAddrPort(guestnet.ProxyAddr), Network: n.cookie.Load,
+		Permit: func(to netip.AddrPort) (func(uint16) func(), error) {
+			expect, err := n.gateway.Redirect(to)
+			if err != nil {
+				err = unix.ENETUNREACH // as without a proxy
+			}
+			return expect, err
+		},
 	}
+}
+
+// networkCookie returns the cookie of a listener's network; 0: the kernel does not tell (before Linux 5.14).
+func networkCookie(l net.Listener) (cookie uint64) {
+	s, ok := l.(syscall.Conn)
+	if !ok {
+		return 0
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	err = raw.Control(func(fd uintptr) { cookie, _ = unix.GetsockoptUint64(int(fd), unix.SOL_SOCKET, unix.SO_NETNS_COOKIE) })
+	if err != nil {
+		return 0
+	}
+	return cookie
 }
 
 // init returns the guest's options; first is the number of the first descriptor of child.
@@ -200,6 +224,7 @@ func (n *network) serveProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.cookie.Store(networkCookie(l))
 	// From now on the kernel queues connections, so the command may start.
 	if err := n.proxy.Confirm(ctx); err != nil {
 		_ = l.Close()

@@ -96,7 +96,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 		return nil, errors.Join(err, p.limits.Close())
 	}
 	confines := canConfine(plan)
-	o := guard.Options{Rules: rules, Redirect: p.network.redirect(), Appeared: p.appeared, Refused: p.reporter.Refused}
+	o := guard.Options{Rules: rules, Redirection: p.network.redirection(), Appeared: p.appeared, Refused: p.reporter.Refused}
 	if plan.Userns {
 		o.First = p.first
 	}

@@ -16,7 +16,7 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	if isOnVolume(spec) {
 		spec.Dir = "" // the host has no such directory
 	}
-	plan, err := policy.Resolve(spec)
+	plan, err := policy.ResolveToRun(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -51,14 +51,22 @@ type Options struct {
 	First func() int
 	// Reported are the options of the commands' other program ([seccomp.Deny]), if that leaves calls to the guard's; else nil.
 	Reported *seccomp.DenyOptions
-	// Redirect, if not nil, is asked about each TCP connection to an address other than loopback; from is the port of loopback from
-	// which it comes. It returns the address to connect to instead, and a function that is called if the connection cannot be made.
-	// An error is what the command gets: a [unix.Errno], or else EACCES. Several goroutines call it.
-	Redirect func(from uint16, to netip.AddrPort) (proxy netip.AddrPort, failed func(), err error)
+	// Redirection is for TCP connections to addresses other than loopback; nil: they are not redirected.
+	Redirection *Redirection
 	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
 	// Appeared is called with a guarded name that exists in spite of the guard. Serve and Close call it.
 	Appeared func(Appearance)
+}
+
+// Redirection redirects the TCP connections of a network to a proxy. Several goroutines call its functions.
+type Redirection struct {
+	Proxy netip.AddrPort // an IPv4 address of loopback
+	// Network returns the cookie of the network (SO_NETNS_COOKIE in socket(7)), 0: any. Commands may have others of their own.
+	Network func() uint64
+	// Permit decides about a connection. Its error is what the command gets: a [unix.Errno], or else EACCES. expect is called with
+	// the port of loopback from which the connection comes, and forget if that cannot be made.
+	Permit func(to netip.AddrPort) (expect func(from uint16) (forget func()), err error)
 }
 
 // Event is a descriptor that Serve watches beside the listener.

@@ -13,7 +13,8 @@ import (
 // redirected returns the address to which a socket is to be connected, if that connection is redirected: it is TCP, and leaves
 // loopback, which is all that the sandbox's network has.
 func (g *Guard) redirected(sock, domain int, addr []byte) (to netip.AddrPort, ok bool) {
-	if g.o.Redirect == nil || domain != unix.AF_INET && domain != unix.AF_INET6 || familyOf(addr) != domain {
+	r := g.o.Redirection
+	if r == nil || domain != unix.AF_INET && domain != unix.AF_INET6 || familyOf(addr) != domain {
 		return to, false
 	}
 	to, ok = socketAddress(addr)
@@ -21,26 +22,41 @@ func (g *Guard) redirected(sock, domain int, addr []byte) (to netip.AddrPort, ok
 		return to, false
 	}
 	protocol, err := unix.GetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_PROTOCOL)
-	return to, err == nil && (protocol == unix.IPPROTO_TCP || protocol == unix.IPPROTO_MPTCP)
+	if err != nil || protocol != unix.IPPROTO_TCP && protocol != unix.IPPROTO_MPTCP {
+		return to, false
+	}
+	if only, err := unix.GetsockoptInt(sock, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY); err == nil && only != 0 && to.Addr().Is4() {
+		return to, false // the kernel refuses a mapped address
+	}
+	if network := r.Network(); network != 0 { // before Linux 5.14 sockets have no cookie of their network
+		if own, err := unix.GetsockoptUint64(sock, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err == nil && own != network {
+			return to, false
+		}
+	}
+	return to, true
 }
 
 // redirect connects a TCP socket to the proxy instead of another address. The proxy recognizes the connection by its port, so the
 // socket is bound first. The socket belongs to the sandbox's network, whatever process connects it.
 func (g *Guard) redirect(sock, domain int, to netip.AddrPort, wanted func() bool) error {
-	if _, err := unix.Getpeername(sock); err == nil {
-		return unix.EISCONN
+	at := sockaddr(domain, g.o.Redirection.Proxy)
+	if _, err := unix.Getpeername(sock); err == nil { // the result of an earlier call
+		return g.sockets.connect(sock, at, wanted)
+	}
+	expect, err := g.o.Redirection.Permit(to)
+	if err != nil {
+		return err
 	}
 	from, err := boundPort(sock, domain)
 	if err != nil {
 		return errnoOf(err)
 	}
-	proxy, failed, err := g.o.Redirect(from, to)
-	if err != nil {
-		return err
-	}
-	err = g.sockets.connect(sock, sockaddr(domain, proxy), wanted)
-	if err != nil && !errors.Is(err, unix.EINPROGRESS) && !errors.Is(err, unix.EALREADY) {
-		failed()
+	// Without it connect(2) would send nothing, and the proxy would wait for a connection that may never come.
+	_ = unix.SetsockoptInt(sock, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT, 0)
+	forget := expect(from)
+	err = g.sockets.connect(sock, at, wanted)
+	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		forget()
 	}
 	return err
 }

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,7 +22,7 @@ type Options struct {
 	HostEnv  []string             // "K=V"; the values of secrets may come from it
 	Redacts  bool                 // the host's home is inside at the same path: its configuration files can be shown without credentials
 	HostRoot bool                 // the host's system is inside at the same path: its authorities can be replaced
-	Redirect bool                 // connections that do not lead to the proxy come to [Gateway.Expect]: commands get a name server. It needs HostRoot
+	Redirect bool                 // connections that do not lead to the proxy come to [Gateway.Redirect]: commands get a name server. It needs HostRoot
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -144,15 +146,40 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error { return g.pr
 // resolverFile is the configuration of resolvers (resolv.conf(5)).
 const resolverFile = "/etc/resolv.conf"
 
-// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration.
+// hostsFile has names and their addresses (hosts(5)); a file of more than maxHosts bytes, such as a list of blocked hosts, stays.
+const (
+	hostsFile = "/etc/hosts"
+	maxHosts  = 1 << 20
+)
+
+// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration. Of the host's own
+// names it leaves those of loopback and of the host: programs would connect to the addresses of others, for which there are no rules.
 func (g *Gateway) coverResolver() {
 	const config = "options use-vc\nsearch .\n" // TCP, because only connections can be redirected
 	g.cover(resolverFile, []byte("nameserver "+egress.NameServer.Addr().String()+"\n"+config))
+	data, err := os.ReadFile(hostsFile)
+	if err != nil || len(data) > maxHosts {
+		return
+	}
+	self, _ := os.Hostname() // "" is no name in the file
+	var own []byte
+	for line := range bytes.Lines(data) {
+		text, _, _ := strings.Cut(string(line), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		addr, err := netip.ParseAddr(fields[0])
+		if err == nil && (addr.IsLoopback() || slices.Contains(fields[1:], self)) {
+			own = append(own, line...)
+		}
+	}
+	g.cover(hostsFile, own)
 }
 
-// Expect announces a connection to the proxy that a program made to another address; see [egress.Proxy.Expect].
-func (g *Gateway) Expect(from uint16, to netip.AddrPort) (forget func(), err error) {
-	return g.proxy.Expect(from, to)
+// Redirect redirects a connection that a program makes to another address; see [egress.Proxy.Redirect].
+func (g *Gateway) Redirect(to netip.AddrPort) (expect func(from uint16) (forget func()), err error) {
+	return g.proxy.Redirect(to)
 }
 
 // denial converts an event to a denial with the location of its rule.

@@ -144,12 +144,31 @@ func (r *Rules) CheckName(host Host) (v Verdict, port uint16) {
 			continue
 		}
 		for _, ports := range u.ports {
-			if v := r.Check(host, ports.first); v.Allowed {
-				return v, ports.first
+			if v, port := r.firstAllowed(host, ports); v.Allowed {
+				return v, port
 			}
 		}
 	}
 	return r.Check(host, 443), 443
+}
+
+// firstAllowed returns the lowest allowed port of a range: its first, or one that follows the ports of a rule that denies.
+func (r *Rules) firstAllowed(host Host, within portRange) (Verdict, uint16) {
+	candidates := []uint16{within.first}
+	for i := range r.deny {
+		for _, denied := range r.deny[i].ports {
+			if denied.last < within.last && denied.last >= within.first {
+				candidates = append(candidates, denied.last+1)
+			}
+		}
+	}
+	slices.Sort(candidates)
+	for _, port := range candidates {
+		if v := r.Check(host, port); v.Allowed {
+			return v, port
+		}
+	}
+	return Verdict{}, 0
 }
 
 // CheckAddr decides whether an address that host resolved to, or is, may be connected

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"maps"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,7 +31,6 @@ type codingAgent struct {
 	keys     []string // variables that may hold the key of its model
 	settings string   // variable that names the directory with its settings
 	env      map[string]string
-	exclude  []string // its files in the home directory, which hold sessions of other projects and keys
 	// withKey returns the variable inside for the key that a variable of the host has, and the arguments with which the agent reads it,
 	// before those of the user. nil: the same variable, which the agent reads without arguments.
 	withKey func(variable, address string, args []string) (inside string, all []string)
@@ -52,7 +52,6 @@ var codingAgents = []codingAgent{
 			"DISABLE_AUTOUPDATER":                      "1",
 			"IS_SANDBOX":                               "1", // without it Claude Code refuses --dangerously-skip-permissions to root
 		},
-		exclude: []string{"~/.claude.json", "~/.claude/projects", "~/.claude/history.jsonl"},
 		withKey: helperForClaude,
 		first:   map[string]string{".claude.json": `{"hasCompletedOnboarding": true}` + "\n"}, // whose steps are a theme and a login
 	},
@@ -60,14 +59,12 @@ var codingAgents = []codingAgent{
 		name: "codex", title: "Codex", programs: []string{"codex"}, install: "npm install -g @openai/codex",
 		model: "api.openai.com", address: "OPENAI_BASE_URL",
 		hosts: []string{"chatgpt.com", "auth.openai.com"}, keys: []string{"OPENAI_API_KEY"}, settings: "CODEX_HOME",
-		exclude: []string{"~/.codex/sessions", "~/.codex/history.jsonl"},
 		withKey: providerForCodex,
 		always:  []string{"-c", `sandbox_mode="danger-full-access"`, "-c", "check_for_update_on_startup=false"}, // its own sandbox cannot be made in this one
 	},
 	{
 		name: "cursor", title: "Cursor", programs: []string{"cursor-agent", "agent"}, install: "curl https://cursor.com/install -fsS | bash",
 		model: "api2.cursor.sh", hosts: []string{"*.cursor.sh", "cursor.com", "*.cursor.com"}, keys: []string{"CURSOR_API_KEY"}, settings: "CURSOR_CONFIG_DIR",
-		exclude: []string{"~/.cursor/projects", "~/.cursor/chats"},
 	},
 }
 
@@ -159,6 +156,10 @@ func (c *codingAgent) prepare(h host.Host, f *execFlags, args []string) ([]strin
 	if err != nil {
 		return nil, err
 	}
+	if dir := c.settingsDir(h); strings.ContainsAny(dir, "*?[]{}\\") {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "the directory of settings %q has characters of a pattern", dir).
+			WithHint("set XDG_DATA_HOME to a directory without them")
+	}
 	layer, line, err := c.layer(h, args)
 	if err != nil {
 		return nil, err
@@ -188,8 +189,12 @@ func (c *codingAgent) layer(h host.Host, args []string) (*sandbox.Layer, []strin
 	model, address := c.model, "https://"+c.model
 	if text := console.Lookup(h.Env, c.address); c.address != "" && text != "" {
 		u, err := url.Parse(text)
-		if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(text, "\"\\") {
-			return nil, nil, sandbox.Errorf(sandbox.Invalid, "%s: %q is no address; expected https://HOST", c.address, text)
+		if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || strings.ContainsAny(text, "\"\\") {
+			return nil, nil, sandbox.Errorf(sandbox.Invalid, "%s: found %q, expected an address such as https://HOST", c.address, text)
+		}
+		if addr, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && addr.IsLoopback() {
+			return nil, nil, sandbox.Errorf(sandbox.Unsupported, "%s: %s is loopback, and that of the sandbox is another one", c.address, u.Host).
+				WithHint("name an address of this host, or a socket: see examples/claude.jsonc")
 		}
 		address = strings.TrimSuffix(strings.TrimSuffix(text, "/"), "/v1")
 		model = u.Host
@@ -202,7 +207,7 @@ func (c *codingAgent) layer(h host.Host, args []string) (*sandbox.Layer, []strin
 		Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: append([]string{model}, c.hosts...)},
 		Filesystem: sandbox.Filesystem{
 			Presets: []string{"!@agents"}, // the agent of the host reads those directories
-			RW:      []string{c.settingsDir(h)}, Exclude: c.exclude,
+			RW:      []string{c.settingsDir(h)}, RO: existing(h.Home, hostPrograms), Exclude: hostSettings,
 		},
 		Env: sandbox.Env{Set: maps.Clone(c.env)},
 	}
@@ -224,8 +229,32 @@ func (c *codingAgent) layer(h host.Host, args []string) (*sandbox.Layer, []strin
 	return &sandbox.Layer{Name: c.name, Trusted: true, Policy: p}, append(slices.Clone(c.always), args...), nil
 }
 
+// hostSettings are the directories and files of the agents of the host, with sessions of all projects, and keys. hostPrograms are parts
+// of them that have the agents' programs.
+var (
+	hostSettings = []string{"~/.claude", "~/.claude.json", "~/.claude.json.backup", "~/.codex", "~/.cursor"}
+	hostPrograms = []string{".claude/local", ".codex/packages"}
+)
+
+// existing returns those of the names in a directory that exist, as paths.
+func existing(dir string, names []string) (found []string) {
+	for _, name := range names {
+		if path := filepath.Join(dir, name); hasEntry(path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+func hasEntry(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // settingsDir returns the directory with the settings of the agent.
-func (c *codingAgent) settingsDir(h host.Host) string { return filepath.Join(h.Data, policy.AgentsDir, c.name) }
+func (c *codingAgent) settingsDir(h host.Host) string {
+	return filepath.Join(h.Data, policy.AgentsDir, c.name)
+}
 
 // createSettings creates the directory of settings unless it exists.
 func (c *codingAgent) createSettings(h host.Host, hasKey bool) error {
@@ -234,17 +263,30 @@ func (c *codingAgent) createSettings(h host.Host, hasKey bool) error {
 	if err == nil {
 		err = os.Mkdir(dir, 0o700)
 	}
-	if os.IsExist(err) {
-		return nil
-	}
-	if err != nil {
+	isNew := err == nil
+	if err != nil && !os.IsExist(err) {
 		return sandbox.Errorf(sandbox.Denied, "create the directory of settings: %w", err)
 	}
-	if hasKey {
-		for name, text := range c.first { // no command has run in a sandbox with this directory
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				return sandbox.Errorf(sandbox.Denied, "%w", err)
-			}
+	for _, path := range []string{filepath.Dir(dir), dir} { // a link would open another directory
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() {
+			return sandbox.Errorf(sandbox.Denied, "%q is not a directory", path).WithHint("move it away")
+		}
+	}
+	if !isNew || !hasKey {
+		return nil
+	}
+	for name, text := range c.first { // another start may have created it at the same moment, and commands have run in its sandbox
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if os.IsExist(err) {
+			continue
+		}
+		if err == nil {
+			_, err = f.WriteString(text)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return sandbox.Errorf(sandbox.Denied, "%w", err)
 		}
 	}
 	return nil

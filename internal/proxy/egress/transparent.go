@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -20,7 +19,7 @@ import (
 
 // Programs that know no proxy look up a name and connect to its address. For them the proxy is transparent: it is the name server of
 // the sandbox, which gives each allowed name an address that stands for it, and takes connections to such an address, or to any other
-// one, from whoever redirects them ([Proxy.Expect]). No packet leaves the sandbox, and the rules, the inspection of TLS and the
+// one, from whoever redirects them ([Proxy.Redirect]). No packet leaves the sandbox, and the rules, the inspection of TLS and the
 // secrets are those of the proxy.
 
 // NameServer is the address of the sandbox's name server. It speaks DNS over TCP (RFC 7766).
@@ -29,8 +28,11 @@ var NameServer = netip.MustParseAddrPort("198.18.0.1:53")
 // standIns are the addresses that stand for names: those for benchmarks (RFC 2544), which no host has.
 var standIns = netip.MustParsePrefix("198.18.0.0/15")
 
+// lastStandIn is the last of maxNames addresses after that of the name server.
+var lastStandIn = netip.MustParseAddr("198.19.0.1")
+
 const (
-	maxNames    = 1 << 16 // names with an address; others are not found
+	maxNames    = 1 << 16 // names with an address; a further name takes that of the oldest
 	maxExpected = 4096    // connections that were announced and have not arrived
 	maxQueries  = 1000    // of a connection to the name server
 	standInTTL  = 300     // seconds; an address stands for its name as long as the proxy lives
@@ -44,30 +46,34 @@ type transparent struct {
 	mu       sync.Mutex
 	addrs    map[string]netip.Addr // by name
 	names    map[netip.Addr]hosts.Host
-	last     netip.Addr
-	expected map[uint16]expectation // by the port from which the connection comes
+	last     netip.Addr    // the address that was given last
+	expected []expectation // oldest first
 }
 
 // expectation is a connection that was announced.
 type expectation struct {
+	from  uint16 // the port from which it comes
 	to    origin // a zero host: the name server
 	until time.Time
 }
 
-// address returns the address that stands for a name; the zero Addr: there are too many names.
+// address returns the address that stands for a name.
 func (t *transparent) address(host hosts.Host) netip.Addr {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a, ok := t.addrs[host.Name()]; ok {
 		return a
 	}
-	if len(t.addrs) >= maxNames {
-		return netip.Addr{}
-	}
 	if t.addrs == nil {
 		t.addrs, t.names, t.last = map[string]netip.Addr{}, map[netip.Addr]hosts.Host{}, NameServer.Addr()
 	}
+	if t.last == lastStandIn {
+		t.last = NameServer.Addr()
+	}
 	t.last = t.last.Next()
+	if oldest, ok := t.names[t.last]; ok {
+		delete(t.addrs, oldest.Name())
+	}
 	t.addrs[host.Name()], t.names[t.last] = t.last, host
 	return t.last
 }
@@ -82,22 +88,14 @@ func (t *transparent) host(addr netip.Addr) hosts.Host {
 	return hosts.OfAddr(addr)
 }
 
-// expect stores where a connection from a port leads; false: too many were announced.
-func (t *transparent) expect(from uint16, to origin) bool {
+// expect stores where a connection from a port leads. Of too many it forgets the oldest: clients that gave up leave theirs.
+func (t *transparent) expect(from uint16, to origin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.expected == nil {
-		t.expected = map[uint16]expectation{}
-	}
-	now := time.Now()
-	if len(t.expected) >= maxExpected { // clients that gave up leave theirs
-		maps.DeleteFunc(t.expected, func(_ uint16, e expectation) bool { return now.After(e.until) })
-	}
 	if len(t.expected) >= maxExpected {
-		return false
+		t.expected = slices.Delete(t.expected, 0, 1)
 	}
-	t.expected[from] = expectation{to, now.Add(expectTime)}
-	return true
+	t.expected = append(t.expected, expectation{from, to, time.Now().Add(expectTime)})
 }
 
 // take returns where the connection from an address leads, if it was announced.
@@ -108,24 +106,38 @@ func (t *transparent) take(addr net.Addr) (to origin, ok bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, ok := t.expected[uint16(from.Port)]
-	delete(t.expected, uint16(from.Port))
-	return e.to, ok && time.Now().Before(e.until)
+	now := time.Now()
+	t.expected = slices.DeleteFunc(t.expected, func(e expectation) bool { return now.After(e.until) })
+	at := t.find(uint16(from.Port))
+	if at < 0 {
+		return origin{}, false
+	}
+	to = t.expected[at].to
+	t.expected = slices.Delete(t.expected, at, at+1)
+	return to, true
 }
 
+// find returns the index of the oldest connection from a port, or -1. The caller holds mu.
+func (t *transparent) find(from uint16) int {
+	return slices.IndexFunc(t.expected, func(e expectation) bool { return e.from == from })
+}
+
+// forget withdraws the announcement of a connection from a port.
 func (t *transparent) forget(from uint16) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.expected, from)
+	if at := t.find(from); at >= 0 {
+		t.expected = slices.Delete(t.expected, at, at+1)
+	}
 }
 
 // ErrRefused means that no rule allows a connection; the refusal has been reported.
 var ErrRefused = errors.New("no rule allows the connection")
 
-// Expect announces that the next connection to the proxy from a port of the sandbox's loopback was made to another address, by a
-// program that knows no proxy. The proxy then speaks no protocol of its own on that connection. forget withdraws the announcement.
-// Errors: [ErrRefused], or that too many connections were announced. It is safe for concurrent use.
-func (p *Proxy) Expect(from uint16, to netip.AddrPort) (forget func(), err error) {
+// Redirect returns [ErrRefused] unless a program that knows no proxy may connect to an address. expect announces that connection: the
+// next one to the proxy from a port of the sandbox's loopback. The proxy then speaks no protocol of its own on it. forget withdraws
+// the announcement. All are safe for concurrent use.
+func (p *Proxy) Redirect(to netip.AddrPort) (expect func(from uint16) (forget func()), err error) {
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
 	var o origin
 	if to != NameServer {
@@ -138,10 +150,10 @@ func (p *Proxy) Expect(from uint16, to netip.AddrPort) (forget func(), err error
 			return nil, ErrRefused
 		}
 	}
-	if !p.transparent.expect(from, o) {
-		return nil, errors.New("too many connections to the proxy are under way")
-	}
-	return func() { p.transparent.forget(from) }, nil
+	return func(from uint16) func() {
+		p.transparent.expect(from, o)
+		return func() { p.transparent.forget(from) }
+	}, nil
 }
 
 // serveTransparent serves a connection that was announced.
@@ -242,9 +254,5 @@ func (p *Proxy) find(q dnsmessage.Question) (netip.Addr, dnsmessage.RCode) {
 	if q.Type != dnsmessage.TypeA {
 		return netip.Addr{}, dnsmessage.RCodeSuccess
 	}
-	addr := p.transparent.address(host)
-	if !addr.IsValid() {
-		return addr, dnsmessage.RCodeServerFailure
-	}
-	return addr, dnsmessage.RCodeSuccess
+	return p.transparent.address(host), dnsmessage.RCodeSuccess
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -80,11 +81,17 @@ func Test_Allowed_Names_Have_An_Address_Each(t *testing.T) {
 	for n := range maxNames - 4 {
 		answer(fmt.Sprintf("n%d.wild.example.", n), dnsmessage.TypeA)
 	}
-	if code, addr := answer("more.wild.example.", dnsmessage.TypeA); code != dnsmessage.RCodeServerFailure || addr != "" {
-		t.Errorf("a name too many: %s %q", code, addr)
-	}
 	if code, addr := answer("ok.example.", dnsmessage.TypeA); code != dnsmessage.RCodeSuccess || addr != "198.18.0.2" {
-		t.Errorf("an old name: %s %q", code, addr)
+		t.Errorf("as many names as there are addresses: %s %q", code, addr)
+	}
+	if code, addr := answer("more.wild.example.", dnsmessage.TypeA); code != dnsmessage.RCodeSuccess || addr != "198.18.0.2" {
+		t.Errorf("a name more: %s %q, want the address of the oldest", code, addr)
+	}
+	if code, addr := answer("ok.example.", dnsmessage.TypeA); code != dnsmessage.RCodeSuccess || addr != "198.18.0.3" {
+		t.Errorf("the oldest name again: %s %q", code, addr)
+	}
+	if n := len(b.proxy.transparent.names); n != maxNames || len(b.proxy.transparent.addrs) != n {
+		t.Errorf("%d addresses for %d names", n, len(b.proxy.transparent.addrs))
 	}
 }
 
@@ -118,35 +125,50 @@ func Test_The_Name_Server_Answers_Queries_Alone(t *testing.T) {
 
 func Test_Announced_Connections_Are_Bounded_And_Expire(t *testing.T) {
 	b := newBed(t, network{Allow: []string{"192.0.2.0/24:1-65535"}})
-	to := netip.MustParseAddrPort("192.0.2.1:5432")
+	state := &b.proxy.transparent
 	for _, bad := range []string{"192.0.3.1:5432", "198.18.0.9:443", "[::ffff:192.0.3.1]:80"} {
-		if _, err := b.proxy.Expect(1, netip.MustParseAddrPort(bad)); !errors.Is(err, ErrRefused) {
+		if _, err := b.proxy.Redirect(netip.MustParseAddrPort(bad)); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	if events := b.take(); len(events) != 2 { // an address that stands for nothing is no host
 		t.Errorf("%+v", events)
 	}
-	for port := range maxExpected {
-		if _, err := b.proxy.Expect(uint16(port+1), to); err != nil {
-			t.Fatal(port, err)
+	expect := func(from uint16, to string) (forget func()) {
+		t.Helper()
+		announce, err := b.proxy.Redirect(netip.MustParseAddrPort(to))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return announce(from)
+	}
+	from := func(port int) net.Addr { return &net.TCPAddr{Port: port} }
+	for port := range maxExpected + 10 {
+		expect(uint16(port+1), "192.0.2.1:5432")
+	}
+	if _, ok := state.take(from(10)); ok || len(state.expected) != maxExpected {
+		t.Errorf("%d expected, the oldest too: %v", len(state.expected), ok)
+	}
+	if to, ok := state.take(from(11)); !ok || to.port != 5432 {
+		t.Errorf("%+v, %v", to, ok)
+	}
+	// Two connections from one port arrive in the order in which they were announced.
+	expect(60000, "192.0.2.1:1")
+	expect(60000, "192.0.2.1:2")
+	for port := uint16(1); port <= 2; port++ {
+		if to, ok := state.take(from(60000)); !ok || to.port != port {
+			t.Errorf("%+v, %v, want port %d", to, ok, port)
 		}
 	}
-	if _, err := b.proxy.Expect(60000, to); err == nil || errors.Is(err, ErrRefused) {
-		t.Errorf("one too many: %v", err)
+	expect(60001, "192.0.2.1:1")()
+	if _, ok := state.take(from(60001)); ok {
+		t.Error("a connection was expected that was withdrawn")
 	}
-	state := &b.proxy.transparent
-	for port, e := range state.expected {
-		e.until = time.Now().Add(-time.Second)
-		state.expected[port] = e
+	for i := range state.expected {
+		state.expected[i].until = time.Now().Add(-time.Second)
 	}
-	forget, err := b.proxy.Expect(60000, to)
-	if err != nil || len(state.expected) != 1 {
-		t.Fatalf("%d expected, %v", len(state.expected), err)
-	}
-	forget()
-	if len(state.expected) != 0 {
-		t.Errorf("%v", state.expected)
+	if _, ok := state.take(from(100)); ok || len(state.expected) != 0 {
+		t.Errorf("%d still expected", len(state.expected))
 	}
 }
 

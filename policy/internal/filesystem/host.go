@@ -104,6 +104,36 @@ func (h Host) own() []string {
 // data returns the directory with the data of agent-sandbox, or "" without a home directory.
 func (h Host) data() string { return h.ownBelow("XDG_DATA_HOME", ".local/share") }
 
+// MakeOwn creates the directories of agent-sandbox that do not exist and that a policy can protect only if they do: the data
+// directory with those parts that commands must not see, and the others where isWritable reports that commands could create them. It
+// reports whether it has created any. Without a home directory that exists it creates none.
+func (h Host) MakeOwn(isWritable func(dir string) bool) (made bool, err error) {
+	if info, err := os.Stat(h.Home); h.Home == "" || err != nil || !info.IsDir() {
+		return false, nil
+	}
+	var wanted []string
+	for _, dir := range h.own() {
+		if dir == h.data() {
+			for _, part := range append(slices.Clone(private), "trust") {
+				wanted = append(wanted, filepath.Join(dir, part))
+			}
+		} else if isWritable(filepath.Dir(dir)) {
+			wanted = append(wanted, dir)
+		}
+	}
+	for _, dir := range wanted {
+		if _, err := os.Lstat(dir); err == nil {
+			continue
+		}
+		err := os.MkdirAll(dir, 0o700)
+		made = made || err == nil
+		if err != nil && isWritable(filepath.Dir(dir)) {
+			return made, sandbox.Errorf(sandbox.Denied, "create %q, which commands could create otherwise: %w", dir, err)
+		}
+	}
+	return made, nil
+}
+
 // ownBelow returns the directory of agent-sandbox below the one that a variable names, or else below one in the home directory.
 func (h Host) ownBelow(variable, fallback string) string {
 	base := h.Env[variable]

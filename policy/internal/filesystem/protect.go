@@ -277,10 +277,13 @@ const AgentsDir = "agents"
 // TmpDir is the directory, below agent-sandbox's data directory, of the /tmp directories that last.
 const TmpDir = "tmp"
 
-// hidePrivate hides the stages, the quarantine and each /tmp that lasts, which may hold files that the policy of another workspace,
-// or of an earlier run, hides, and the logins of coding agents.
+// private are the parts of the data directory that commands do not see: the stages, the quarantine and each /tmp that lasts may hold
+// files that the policy of another workspace, or of an earlier run, hides, and the agents' directories hold their logins.
+var private = []string{"stages", QuarantineDir, TmpDir, AgentsDir}
+
+// hidePrivate hides the private parts of the data directory.
 func (f *Resolution) hidePrivate(data string) {
-	for _, name := range []string{"stages", QuarantineDir, TmpDir, AgentsDir} {
+	for _, name := range private {
 		dir := filepath.Join(data, name)
 		at, err := f.look.Locate(dir)
 		if err != nil || !at.Exists {

@@ -113,7 +113,9 @@ func Test_A_Coding_Agent_That_Cannot_Run_Starts_Nothing(t *testing.T) {
 		"not installed":     {nil, []string{"claude"}, "Claude Code is not installed: no claude in PATH\nhint: install it on this host: npm install -g @anthropic-ai/claude-code\n"},
 		"another backend":   {nil, []string{"codex", "--backend", "docker"}, "hint: leave out --backend"},
 		"an argument of it": {nil, []string{"claude", "-p", "hello"}, "unknown shorthand flag: 'p' in -p\nhint: see 'agent-sandbox claude --help'; arguments of Claude Code come after '--'\n"},
-		"a wrong address":   {[]string{"ANTHROPIC_BASE_URL=model", "PATH=" + agentDir(t, "claude") + ":/usr/bin:/bin"}, []string{"claude"}, `ANTHROPIC_BASE_URL: "model" is no address; expected https://HOST`},
+		"loopback":          {[]string{"ANTHROPIC_BASE_URL=http://127.0.0.1:4000", "PATH=" + agentDir(t, "claude") + ":/usr/bin:/bin"}, []string{"claude"}, "ANTHROPIC_BASE_URL: 127.0.0.1:4000 is loopback, and that of the sandbox is another one"},
+		"a login":           {[]string{"ANTHROPIC_BASE_URL=https://user:word@gateway.example", "PATH=" + agentDir(t, "claude") + ":/usr/bin:/bin"}, []string{"claude"}, "expected an address such as https://HOST"},
+		"a wrong address":   {[]string{"ANTHROPIC_BASE_URL=model", "PATH=" + agentDir(t, "claude") + ":/usr/bin:/bin"}, []string{"claude"}, `ANTHROPIC_BASE_URL: found "model", expected an address such as https://HOST`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := h.run(t, "env", append(append(row.env, h.command), row.args...)...)

@@ -18,7 +18,7 @@ import asyncio, socket, ssl, sys, urllib.request
 exec(sys.argv[1])' `
 	for _, row := range []struct {
 		name         string
-		allow        []string
+		allow        []string // rules, and flags
 		script, want string
 		reached      []string // hosts of the test network
 		needs        func(t *testing.T) []string
@@ -69,6 +69,37 @@ for i in range(1000):
 print(n)'`,
 		},
 		{
+			name: "connections that do not arrive", allow: []string{"allowed.test", "tcp://allowed.test:8080"}, want: "hello from allowed.test", reached: []string{"allowed.test"},
+			script: python + `'
+at = socket.gethostbyname("allowed.test")
+for i in range(6000):
+    s = socket.socket()
+    s.setsockopt(socket.IPPROTO_TCP, 30, 1) # TCP_FASTOPEN_CONNECT
+    s.setsockopt(socket.IPPROTO_TCP, 34, 1) # TCP_FASTOPEN_NO_COOKIE
+    s.connect((at, 8080))
+    s.close()'; curl -sS http://allowed.test/`,
+		},
+		{
+			name: "calls of one connection", allow: []string{"allowed.test"}, want: "[115, 0, 106] 101 106", reached: []string{"allowed.test"},
+			script: python + `'
+import select
+s = socket.socket(); s.setblocking(False)
+at = (socket.gethostbyname("allowed.test"), 80)
+seen = [s.connect_ex(at)]
+select.select([], [s], [])
+seen += [s.connect_ex(at), s.connect_ex(at)]
+refused = socket.socket()
+code = refused.connect_ex((at[0], 81))
+refused.bind(("127.0.0.1", 0)) # it is not bound
+print(seen, code, s.connect_ex(at))'`,
+		},
+		{
+			name: "a network of the command", allow: []string{"allowed.test", "--userns"}, want: "own",
+			script: `echo 'import socket
+l = socket.create_server(("10.7.7.7", 5000)); c = socket.create_connection(("10.7.7.7", 5000)); l.accept()[0].send(b"own"); print(c.recv(9))' >own.py
+				PATH=$PATH:/usr/sbin:/sbin unshare -Urn sh -c 'ip link set lo up; ip addr add 10.7.7.7/32 dev lo; exec /usr/bin/python3 own.py'`,
+		},
+		{
 			name: "Node", allow: []string{"allowed.test"}, want: "hello from allowed.test", reached: []string{"allowed.test"}, needs: node,
 			script: `NODE_EXTRA_CA_CERTS=$CA "$1" -e 'fetch("https://allowed.test/pub/x").then(r => r.text()).then(console.log)'`,
 		},
@@ -91,6 +122,10 @@ print(n)'`,
 				args = row.needs(t)
 			}
 			for _, rule := range row.allow {
+				if strings.HasPrefix(rule, "--") {
+					options = append(options, rule)
+					continue
+				}
 				options = append(options, "--allow", rule)
 				if strings.Contains(rule, " ") {
 					options = append(options, "--ca", "ephemeral")
