@@ -108,7 +108,7 @@ func (h Host) data() string { return h.ownBelow("XDG_DATA_HOME", ".local/share")
 // directory with those parts that commands must not see, and the others where isWritable reports that commands could create them. It
 // reports whether it has created any. Without a home directory that exists it creates none.
 func (h Host) MakeOwn(isWritable func(dir string) bool) (made bool, err error) {
-	if info, err := os.Stat(h.Home); h.Home == "" || err != nil || !info.IsDir() {
+	if home, _ := h.look.Locate(h.Home); h.Home == "" || !home.Dir { // services run with a home directory that does not exist
 		return false, nil
 	}
 	var wanted []string

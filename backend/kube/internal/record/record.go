@@ -145,7 +145,7 @@ func IsStarting(claim *corev1.PersistentVolumeClaim) bool {
 // UnseenTime is the time without a report after which a process that creates or starts a sandbox counts as killed.
 const UnseenTime = 5 * SeenInterval
 
-// A process that starts a sandbox renews [AnnotationStarting] in this interval.
+// StartingInterval is the interval in which a process that starts a sandbox renews [AnnotationStarting].
 const StartingInterval = 10 * time.Second
 
 // SilentTime is the time without such a report after which an observer takes that process for killed. It counts from what the observer
