@@ -17,4 +17,4 @@ git checkout -q main; git merge -q --no-ff -m merge topic; git cherry-pick -n to
 git stash list; echo dirty >>a; git stash -q; git stash pop -q; git diff --stat; git commit -qam dirty
 (cd wt && git log -1 --format=%s && echo wt >g && git add g && git commit -qm worktree); git log -1 --format=%s side; git branch --format='%(refname:short)'
 git submodule status | cut -c1,42-; (cd lib && git log --format=%s)
-git tag v1; git describe --tags; git gc -q; git fsck >/dev/null 2>&1; echo $?; git grep -n both; git blame -s f2 | cut -c10-; git clone -q . copy; git -C copy log --format=%s | head -3; git status --short
+git tag v1; git describe --tags; git gc -q; git fsck >/dev/null 2>&1; echo $?; git grep -n both; git blame -s f2 | cut -c10-; c=$(mktemp -d); git clone -q . $c/copy; git -C $c/copy log --format=%s | head -3; rm -rf $c; git status --short
