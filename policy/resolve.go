@@ -88,15 +88,15 @@ func resolve(spec sandbox.Spec) (*Plan, filesystem.Host, error) {
 	return p, h, nil
 }
 
-// ResolveToRun is Resolve for a sandbox that this host is about to run. A policy can protect and hide a directory of agent-sandbox from
-// commands only if it exists, and the host may create it at any time, so ResolveToRun creates those that are missing first. Denied:
-// one cannot be created, and commands could.
+// ResolveToRun is Resolve for a sandbox that this host is about to run. It first creates the parts of agent-sandbox's data directory that
+// are missing: the start creates that directory, a policy can protect and hide only what exists, and the host may create the parts
+// while the sandbox runs. Denied: one cannot be created, and commands could.
 func ResolveToRun(spec sandbox.Spec) (*Plan, error) {
 	p, h, err := resolve(spec)
 	if err != nil {
 		return nil, err
 	}
-	made, err := h.MakeOwn(func(dir string) bool {
+	made, err := h.MakeData(func(dir string) bool {
 		at, err := h.Locate(dir)
 		if err != nil {
 			return false

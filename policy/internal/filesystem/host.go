@@ -104,24 +104,15 @@ func (h Host) own() []string {
 // data returns the directory with the data of agent-sandbox, or "" without a home directory.
 func (h Host) data() string { return h.ownBelow("XDG_DATA_HOME", ".local/share") }
 
-// MakeOwn creates the directories of agent-sandbox that do not exist and that a policy can protect only if they do: the data
-// directory with those parts that commands must not see, and the others where isWritable reports that commands could create them. It
-// reports whether it has created any. Without a home directory that exists it creates none.
-func (h Host) MakeOwn(isWritable func(dir string) bool) (made bool, err error) {
+// MakeData creates the parts of agent-sandbox's data directory that do not exist: a start may create that directory, and a policy can
+// protect and hide only what exists. It reports whether it has created any. isWritable reports whether commands could create a
+// directory. Without a home directory that exists it creates none.
+func (h Host) MakeData(isWritable func(dir string) bool) (made bool, err error) {
 	if home, _ := h.look.Locate(h.Home); h.Home == "" || !home.Dir { // services run with a home directory that does not exist
 		return false, nil
 	}
-	var wanted []string
-	for _, dir := range h.own() {
-		if dir == h.data() {
-			for _, part := range append(slices.Clone(private), "trust") {
-				wanted = append(wanted, filepath.Join(dir, part))
-			}
-		} else if isWritable(filepath.Dir(dir)) {
-			wanted = append(wanted, dir)
-		}
-	}
-	for _, dir := range wanted {
+	for _, part := range append(slices.Clone(private), "trust") {
+		dir := filepath.Join(h.data(), part)
 		if _, err := os.Lstat(dir); err == nil {
 			continue
 		}

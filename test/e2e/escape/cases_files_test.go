@@ -65,6 +65,20 @@ func holdAbsent(names ...string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error { return h.checkAbsent(names...) }
 }
 
+// holdEmpty holds if a directory has no entries, or does not exist.
+func holdEmpty(dir string) func(*host, outcome) error {
+	return func(h *host, _ outcome) error {
+		entries, err := os.ReadDir(h.path(dir))
+		if len(entries) > 0 {
+			return fmt.Errorf("%s has %d entries", dir, len(entries))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+}
+
 func holdAll(holds ...func(*host, outcome) error) func(*host, outcome) error {
 	return func(h *host, o outcome) error {
 		var errs []error

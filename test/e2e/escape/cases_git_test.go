@@ -156,7 +156,7 @@ func repositories() []escape {
 				h.runScript(`printf '{"filesystem":{"exclude":["x/.ssh"]}}' >.agent-sandbox.json`)
 			},
 			Sh:   `mkdir x; mkdir x/.ssh; rm -rf x; ln -s {home} l; ln -P l x; rm -rf x/.ssh`,
-			Hold: holdAll(holdUnchanged("{home}/.ssh"), holdAbsent("{home}/.local/share/agent-sandbox/quarantine")),
+			Hold: holdAll(holdUnchanged("{home}/.ssh"), holdEmpty("{home}/.local/share/agent-sandbox/quarantine")),
 		},
 		{
 			ID: "A6.18", Name: "no repository comes into being in the git directory of a linked work tree's repository, for a link to lead to", Matrix: nested,
