@@ -66,7 +66,7 @@ func resolve(spec sandbox.Spec) (*Plan, filesystem.Host, error) {
 		return nil, none, err
 	}
 	if s.keepTmp && p.Workspace == "" {
-		return nil, none, sandbox.Errorf(sandbox.Invalid, "filesystem.tmp: without a workspace there is no /tmp to keep").
+		return nil, none, sandbox.Errorf(sandbox.Invalid, "filesystem.tmp: \"keep\" needs a workspace").
 			WithHint("name a workspace, or leave --tmp keep out")
 	}
 	p.Env, p.Dropped = resolveEnv(layers, spec.Env)

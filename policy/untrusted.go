@@ -31,7 +31,7 @@ func checkLayers(layers []sandbox.Layer) error {
 //   - backend not at all: another backend may isolate less
 //   - commands only to false, or to the command's preset where it runs freely
 //   - env only deny; limits only lower; no sockets
-//   - filesystem.tmp only to "fresh": what is in a kept /tmp comes from earlier runs
+//   - filesystem.tmp only to "fresh": with "keep" commands find files of earlier runs
 //   - assistants not at all: workspaces of all projects are removed by it
 func checkTightens(layers []sandbox.Layer) error {
 	for i, l := range layers {

@@ -153,7 +153,7 @@ func (l *leftovers) close() bool {
 		return false
 	}
 	defer l.dir.Close()
-	names, _ := l.dir.Readdirnames(len(l.known) + 1) // a fault is no reason for a remark
+	names, _ := l.dir.Readdirnames(len(l.known) + 1) // after an error the remark is left out
 	for _, name := range names {
 		if !l.known[name] {
 			return true

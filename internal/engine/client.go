@@ -63,11 +63,11 @@ func (c *Client) greet(ctx context.Context, answer *atomic.Value) error {
 	defer cancel()
 	ping, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
 	if err != nil && strings.Contains(err.Error(), "malformed HTTP") {
-		return c.strangerError("it does not speak HTTP")
+		return c.notEngineError("it does not speak HTTP")
 	}
 	// Docker and Podman send the version with each answer, also with an error.
 	if said, ok := answer.Load().(string); ok && ping.APIVersion == "" && short.Err() == nil {
-		return c.strangerError("it answered GET /_ping with " + said + ", expected the header Api-Version")
+		return c.notEngineError("it answered GET /_ping with " + said + ", expected the header Api-Version")
 	}
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
 		return sandbox.Errorf(sandbox.Unavailable, "the container engine at %s accepted the connection and has not answered for %s", c.Host, maxGreet).
@@ -85,8 +85,8 @@ func describeAnswer(r *http.Response) string {
 	return fmt.Sprintf("%d %s (%s)", r.StatusCode, http.StatusText(r.StatusCode), kind)
 }
 
-// strangerError returns the error about a server that is not an engine.
-func (c *Client) strangerError(why string) error {
+// notEngineError returns the error about a server that is not an engine.
+func (c *Client) notEngineError(why string) error {
 	return sandbox.Errorf(sandbox.Unavailable, "the server at %s is not a container engine: %s", c.Host, why).
 		WithHint("set DOCKER_HOST to the socket or the address of Docker or Podman, such as unix://%s", defaultSocket)
 }

@@ -152,8 +152,8 @@ const (
 	maxHosts  = 1 << 20
 )
 
-// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration. Of the host's own
-// names it leaves those of loopback and of the host: programs would connect to the addresses of others, for which there are no rules.
+// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration. Of /etc/hosts
+// commands see the lines for loopback and for this host: the rules name hosts, and programs would connect to the addresses of the others.
 func (g *Gateway) coverResolver() {
 	const config = "options use-vc\nsearch .\n" // TCP, because only connections can be redirected
 	g.cover(resolverFile, []byte("nameserver "+egress.NameServer.Addr().String()+"\n"+config))
@@ -161,7 +161,7 @@ func (g *Gateway) coverResolver() {
 	if err != nil || len(data) > maxHosts {
 		return
 	}
-	self, _ := os.Hostname() // "" is no name in the file
+	self, _ := os.Hostname() // after an error no line matches
 	var own []byte
 	for line := range bytes.Lines(data) {
 		text, _, _ := strings.Cut(string(line), "#")

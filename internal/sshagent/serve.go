@@ -114,7 +114,7 @@ func (c *connection) read() ([]byte, error) {
 	return readBody(c.inside, header)
 }
 
-// ask passes a request on and returns the agent's answer; failure when there is no agent.
+// ask passes a request on and returns the agent's answer, or failure if it cannot connect to the agent.
 func (c *connection) ask(ctx context.Context, message []byte) ([]byte, error) {
 	agent, err := c.connect(ctx)
 	if err != nil || agent == nil {

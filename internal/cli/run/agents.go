@@ -109,7 +109,7 @@ commands see a placeholder:
 Without a key it asks for a login. Login, settings and sessions are in
 ~/.local/share/agent-sandbox/` + policy.AgentsDir + "/" + c.name + `, which no program of the host reads and other
 sandboxes hide. Arguments of the agent that begin with a dash come after "--".`,
-		Example: "agent-sandbox " + c.name + "\nagent-sandbox " + c.name + " --allow registry.npmjs.org,github.com\nagent-sandbox " + c.name + " --stage -- " + exampleArguments(c.name),
+		Example: "agent-sandbox " + c.name + "\nagent-sandbox " + c.name + " --allow registry.example.com\nagent-sandbox " + c.name + " --stage -- " + exampleArguments(c.name),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun && f.stage != "" {

@@ -87,7 +87,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 					return err
 				}
 				if l := f.Limits(); l != (sandbox.Limits{Wall: l.Wall}) {
-					return console.UsageError(path, "--limit NAME does not go with --in, only wall: the sandbox has the other limits since it was created")
+					return console.UsageError(path, "--in supports only --limit wall=TIME; the other limits are fixed when the sandbox is created")
 				}
 			case f.dryRun && f.stage != "":
 				return console.UsageError(path, "--dry-run cannot show a stage")

@@ -12,7 +12,7 @@ const (
 )
 
 // ExitUnstarted is the exit status of a join without --wait or --wake when the first process of the pod accepts no connections: it
-// waits for the guest, which somebody has yet to send.
+// still waits for a client to send the guest.
 const ExitUnstarted = 3
 
 // State is the answer to [OpStatus].

@@ -17,15 +17,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// Programs that know no proxy look up a name and connect to its address. For them the proxy is transparent: it is the name server of
-// the sandbox, which gives each allowed name an address that stands for it, and takes connections to such an address, or to any other
+// Programs without proxy support look up a name and connect to its address. For them the proxy is transparent: it is the name server of
+// the sandbox, which assigns each allowed name a stand-in address, and takes connections to such an address, or to any other
 // one, from whoever redirects them ([Proxy.Redirect]). No packet leaves the sandbox, and the rules, the inspection of TLS and the
 // secrets are those of the proxy.
 
 // NameServer is the address of the sandbox's name server. It speaks DNS over TCP (RFC 7766).
 var NameServer = netip.MustParseAddrPort("198.18.0.1:53")
 
-// standIns are the addresses that stand for names: those for benchmarks (RFC 2544), which no host has.
+// standIns are the addresses that are assigned to names: those for benchmarks (RFC 2544), which no host has.
 var standIns = netip.MustParsePrefix("198.18.0.0/15")
 
 // lastStandIn is the last of maxNames addresses after that of the name server.
@@ -35,13 +35,13 @@ const (
 	maxNames    = 1 << 16 // names with an address; a further name takes that of the oldest
 	maxExpected = 4096    // connections that were announced and have not arrived
 	maxQueries  = 1000    // of a connection to the name server
-	standInTTL  = 300     // seconds; an address stands for its name as long as the proxy lives
+	standInTTL  = 300     // seconds; an address stays assigned until maxNames more names were asked for
 
 	// expectTime is the time within which an announced connection arrives: that of TCP's attempts (tcp_syn_retries in tcp(7)).
 	expectTime = 130 * time.Second
 )
 
-// transparent is the state of a proxy for programs that know no proxy.
+// transparent is the state of a proxy for programs without proxy support.
 type transparent struct {
 	mu       sync.Mutex
 	addrs    map[string]netip.Addr // by name
@@ -57,7 +57,7 @@ type expectation struct {
 	until time.Time
 }
 
-// address returns the address that stands for a name.
+// address returns the stand-in address of a name, and assigns one if it has none.
 func (t *transparent) address(host hosts.Host) netip.Addr {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +78,7 @@ func (t *transparent) address(host hosts.Host) netip.Addr {
 	return t.last
 }
 
-// host returns what an address stands for: a name, or itself.
+// host returns the name to which an address is assigned, or else the address.
 func (t *transparent) host(addr netip.Addr) hosts.Host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +134,7 @@ func (t *transparent) forget(from uint16) {
 // ErrRefused means that no rule allows a connection; the refusal has been reported.
 var ErrRefused = errors.New("no rule allows the connection")
 
-// Redirect returns [ErrRefused] unless a program that knows no proxy may connect to an address. expect announces that connection: the
+// Redirect returns [ErrRefused] unless a program without proxy support may connect to an address. expect announces that connection: the
 // next one to the proxy from a port of the sandbox's loopback. The proxy then speaks no protocol of its own on it. forget withdraws
 // the announcement. All are safe for concurrent use.
 func (p *Proxy) Redirect(to netip.AddrPort) (expect func(from uint16) (forget func()), err error) {
@@ -143,7 +143,7 @@ func (p *Proxy) Redirect(to netip.AddrPort) (expect func(from uint16) (forget fu
 	if to != NameServer {
 		o = origin{host: p.transparent.host(to.Addr()), port: to.Port()}
 		if v := p.rules.Check(o.host, o.port); !v.Allowed {
-			if standIns.Contains(to.Addr()) && o.host.IsAddr() { // it stands for no name
+			if standIns.Contains(to.Addr()) && o.host.IsAddr() { // not assigned
 				return nil, ErrRefused
 			}
 			p.report(deny(KindHost, o.host, o.port, v))

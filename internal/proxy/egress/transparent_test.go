@@ -131,7 +131,7 @@ func Test_Announced_Connections_Are_Bounded_And_Expire(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if events := b.take(); len(events) != 2 { // an address that stands for nothing is no host
+	if events := b.take(); len(events) != 2 { // an unassigned stand-in address is not reported
 		t.Errorf("%+v", events)
 	}
 	expect := func(from uint16, to string) (forget func()) {

@@ -132,7 +132,7 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 		{
 			"a limit of time in a persistent sandbox", `agent-sandbox create t; agent-sandbox exec --in t --limit wall=300ms -- sleep 60; echo $?
 			agent-sandbox exec --in t --limit wall=60s -- echo done; agent-sandbox exec --in t --limit pids=5 -- true; echo $?; agent-sandbox destroy t`,
-			`t\nagent-sandbox: the command was killed: wall-clock limit of 300ms\n124\ndone\nagent-sandbox: --limit NAME does not go with --in, only wall: .*\nhint: .*\n125\n`,
+			`t\nagent-sandbox: the command was killed: wall-clock limit of 300ms\n124\ndone\nagent-sandbox: --in supports only --limit wall=TIME; .*\nhint: .*\n125\n`,
 		},
 		{
 			"files in tmp last", `agent-sandbox exec --tmp keep -- sh -c 'echo x >/tmp/f; chmod 0 /tmp'; agent-sandbox exec -- cat /tmp/f

@@ -218,7 +218,7 @@ func Test_Terminal_The_End_Of_Files_In_Tmp_Is_Told_Once(t *testing.T) {
 	}{
 		{"nothing is left", ` -- sh -c 'mkdir /tmp/d; rmdir /tmp/d; printf "le""ft\n"'`, ""},
 		{"quiet", " -q" + leaves, ""},
-		{"kept", " --tmp keep" + leaves, ""},
+		{"persistent", " --tmp keep" + leaves, ""},
 		{"the first time", leaves, `.*agent-sandbox:.* the files that the command left in /tmp are gone with the sandbox; --tmp keep keeps them.*\r\n`},
 		{"the second time", leaves, ""},
 	} {

@@ -3,13 +3,11 @@
 package escape_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // everyRequest sends each number of a message to the agent, alone and with one field.
@@ -42,19 +40,18 @@ func (h *host) beginSSHAgent() {
 	h.t.Helper()
 	socket := h.path("{scratch}.agent")
 	cmd := h.command("/", "ssh-agent", "-D", "-a", socket)
-	cmd.Env = []string{"PATH=/usr/bin:/bin"} // it is no process of an attempt
+	cmd.Env = []string{"PATH=/usr/bin:/bin"} // the cleanup must not take it for a process of an attempt
+	stdout, err := cmd.StdoutPipe()
+	h.must(err)
 	h.must(cmd.Start())
 	h.closers = append(h.closers, func() {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 		h.remove(socket)
 	})
-	for end := time.Now().Add(deadline.Scale(endTime)); ; {
-		if _, err := os.Stat(socket); err == nil {
-			break
-		} else if time.Now().After(end) {
-			h.t.Fatalf("set-up: the SSH agent does not listen: %v", err)
-		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // its start has no event
+	line, err := bufio.NewReader(stdout).ReadString('\n') // it prints the name of the socket when it listens
+	h.must(err)
+	if !strings.HasPrefix(line, "SSH_AUTH_SOCK=") {
+		h.t.Fatalf("set-up: the SSH agent printed %q", line)
 	}
 	h.runScript("export SSH_AUTH_SOCK=" + socket + "; ssh-keygen -qt ed25519 -N '' -C key -f ~/agent && ssh-add -q ~/agent && rm ~/agent")
 }

@@ -121,7 +121,7 @@ type place struct {
 
 func newPlace(t *testing.T, name string) *place {
 	t.Helper()
-	base, err := os.MkdirTemp(parent(), "agent-sandbox-journey-"+name+"-") //nolint:usetesting // as above
+	base, err := os.MkdirTemp(parent(), "agent-sandbox-journey-"+name+"-") //nolint:usetesting // below /tmp a sandbox has its own
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func newPlace(t *testing.T, name string) *place {
 		p.uid = plainUser
 	}
 	t.Cleanup(func() {
-		_ = exec.Command("chmod", "-R", "u+w", base).Run() //nolint:noctx // caches of modules are read-only
+		_ = exec.Command("chmod", "-R", "u+w", base).Run() //nolint:noctx // the context of the test has ended
 		if err := os.RemoveAll(base); err != nil {
 			t.Error(err)
 		}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// noProxy removes the variables by which programs know the proxy.
+// noProxy removes the variables that configure the proxy.
 const noProxy = "unset HTTP_PROXY http_proxy HTTPS_PROXY https_proxy ALL_PROXY all_proxy NO_PROXY no_proxy NODE_USE_ENV_PROXY GIT_SSH_COMMAND JAVA_TOOL_OPTIONS; "
 
-// Programs that know no proxy reach what the rules allow.
+// Programs without proxy support reach what the rules allow.
 func Test_Programs_Without_A_Proxy_Reach_Only_Allowed_Hosts(t *testing.T) {
 	available(t)
 	const python = `/usr/bin/python3 -c '
@@ -150,7 +150,7 @@ func Test_Programs_Without_A_Proxy_Are_Refused_At_Once(t *testing.T) {
 		{"another port", `curl -sS -m 20 http://allowed.test:8080/`, "curl: (7)", "connect allowed.test:8080: no rule allows allowed.test on port 8080; to allow it: --allow allowed.test:8080"},
 		{"an address", `curl -sS -m 20 http://93.184.216.12/`, "curl: (7)", "no rule allows 93.184.216.12 on port 80; to allow it: --allow 93.184.216.12"},
 		{"the address of an allowed name", `curl -sS -m 20 http://93.184.216.10/`, "curl: (7)", "no rule allows 93.184.216.10 on port 80"},
-		{"an address that stands for nothing", `curl -sS -m 20 http://198.18.7.7/`, "curl: (7)", ""},
+		{"an unassigned address", `curl -sS -m 20 http://198.18.7.7/`, "curl: (7)", ""},
 		{"a private address", `curl -sS -m 20 http://10.20.30.40/`, "curl: (7)", "no rule allows 10.20.30.40 on port 80"},
 		{"the host", `curl -sS -m 20 http://93.184.215.1/`, "curl: (7)", "no rule allows 93.184.215.1 on port 80"},
 		{"a packet", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", "connect 93.184.216.53:53"},

@@ -42,7 +42,7 @@ func (c *Cluster) wrap(err error, what string) error {
 		return err
 	}
 	if e, ok := errors.AsType[*sandbox.Error](err); ok {
-		if errors.Is(e, errStranger) {
+		if errors.Is(e, errNotKubernetes) {
 			return e // without the request's address around it
 		}
 		return err

@@ -23,11 +23,11 @@ const (
 	versionTime = 10 * time.Second
 )
 
-// errStranger is the error about a server that is not a Kubernetes API server.
-var errStranger = errors.New("not a Kubernetes API server")
+// errNotKubernetes is the error about a server that is not a Kubernetes API server.
+var errNotKubernetes = errors.New("not a Kubernetes API server")
 
 // identifier is a transport that makes sure, with the first answer, that the server is a Kubernetes API server. Otherwise each
-// request fails with an error that wraps errStranger, instead of one about the form of the answer.
+// request fails with an error that wraps errNotKubernetes, instead of one about the form of the answer.
 type identifier struct {
 	next    http.RoundTripper
 	server  string       // its address
@@ -38,7 +38,7 @@ type identifier struct {
 // RoundTrip implements [http.RoundTripper].
 func (t identifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := t.next.RoundTrip(r)
-	if err != nil || t.known.Load() || !isStrange(answer) {
+	if err != nil || t.known.Load() || !isUnidentified(answer) {
 		return answer, err
 	}
 	said, ok := t.askVersion(r)
@@ -50,13 +50,13 @@ func (t identifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	_ = answer.Body.Close() // its content is not used
 	return nil, sandbox.Errorf(sandbox.Unavailable, "the server at %s is %w: it answered GET %s with %s, expected a version",
-		t.server, errStranger, t.version.Path, said).
+		t.server, errNotKubernetes, t.version.Path, said).
 		WithHint("correct its address in the kubeconfig ('kubectl config view --minify' shows it), or choose another --context")
 }
 
-// isStrange reports whether an answer may come from another server than that of Kubernetes, which gives each answer an ID of
+// isUnidentified reports whether an answer may come from another server than that of Kubernetes, which gives each answer an ID of
 // its audit log. A gateway before it may remove that ID, send its own errors and ask for credentials.
-func isStrange(answer *http.Response) bool {
+func isUnidentified(answer *http.Response) bool {
 	switch answer.StatusCode {
 	case http.StatusSwitchingProtocols, http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -67,7 +67,7 @@ func isStrange(answer *http.Response) bool {
 }
 
 // askVersion asks the server for its version, with the credentials of r. It reports whether the answer is one of a Kubernetes
-// API server, and describes any other; "": there is no answer.
+// API server, and describes any other answer; "" if the server does not answer.
 func (t identifier) askVersion(r *http.Request) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), versionTime)
 	defer cancel()

@@ -34,7 +34,7 @@ func Test_A_Server_That_Is_Not_An_Engine_Is_Named(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			checkStranger(t, strings.Replace(server.URL, "http://", "tcp://", 1))
+			checkOtherServer(t, strings.Replace(server.URL, "http://", "tcp://", 1))
 		})
 	}
 	t.Run("a protocol other than HTTP", func(t *testing.T) {
@@ -53,12 +53,12 @@ func Test_A_Server_That_Is_Not_An_Engine_Is_Named(t *testing.T) {
 				_ = c.Close()
 			}
 		}()
-		checkStranger(t, "tcp://"+l.Addr().String())
+		checkOtherServer(t, "tcp://"+l.Addr().String())
 	})
 }
 
-// checkStranger checks the error about a server that is not an engine: one line with its address, and a hint.
-func checkStranger(t *testing.T, host string) {
+// checkOtherServer checks the error about a server that is not an engine: one line with its address, and a hint.
+func checkOtherServer(t *testing.T, host string) {
 	t.Helper()
 	c, err := Open(t.Context(), []string{"DOCKER_HOST=" + host})
 	if err == nil {
