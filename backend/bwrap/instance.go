@@ -111,7 +111,7 @@ func (i *instance) nextPlan() (*policy.Plan, error) {
 		}
 	}
 	if plan.KeepTmp {
-		if plan, err = i.hideTmps(plan); err != nil {
+		if err = i.prepareTmps(plan); err != nil {
 			return nil, err
 		}
 	}

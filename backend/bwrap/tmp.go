@@ -63,18 +63,15 @@ func mountedBelow(plan *policy.Plan, dir string, files []proxy.File) string {
 	return ""
 }
 
-// hideTmps creates the store of the /tmp directories before a sandbox has one, and returns a plan that hides it: a command
-// sees its own as /tmp, and those of other workspaces not at all.
-func (i *instance) hideTmps(plan *policy.Plan) (*policy.Plan, error) {
+// prepareTmps creates the store of the /tmp directories, unless the plan shows it: a command sees its own as /tmp, and those of other
+// workspaces not at all.
+func (i *instance) prepareTmps(plan *policy.Plan) error {
 	dir, err := i.driver.tmps().Prepare(plan.Workspace)
-	if err != nil || isHidden(plan, dir) {
-		return plan, err
-	}
-	if plan, err = policy.Resolve(i.spec); err == nil && !isHidden(plan, dir) {
+	if err == nil && !isHidden(plan, dir) {
 		err = sandbox.Errorf(sandbox.Unsupported, "filesystem.tmp: commands could see %s", dir).
 			WithHint("leave --tmp keep out, or put agent-sandbox's files where its policy hides them")
 	}
-	return plan, err
+	return err
 }
 
 // ensureTmp returns the directory for /tmp, which exists then; "": /tmp does not last.
