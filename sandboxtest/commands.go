@@ -23,6 +23,7 @@ func commandCases() []Case {
 		{Name: "a command starts in the directory of the sandbox", Run: startDir},
 		{Name: "a command starts in the directory that it asks for", Run: commandDir},
 		{Name: "arguments arrive as they are", Run: argumentsArrive},
+		{Name: "30,000 arguments arrive", Run: manyArguments},
 		{Name: "a command sees no variable of the host", Run: emptyEnv},
 		{Name: "a command sees the variables that it is given", Run: commandEnv},
 		{Name: "commands run at the same time", Run: concurrentCommands, Alone: true},
@@ -156,6 +157,25 @@ func argumentsArrive(ctx context.Context, h Harness) error {
 // A variable that every process has, or that names a path in the sandbox, does not come from the host.
 func isOwnVariable(name string) bool {
 	return slices.Contains([]string{"PATH", "PWD", "HOME", "TMPDIR", "SHLVL", "_"}, name)
+}
+
+// manyArguments gives a command more arguments than a backend's tools may take: bubblewrap takes 9,000.
+func manyArguments(ctx context.Context, h Harness) error {
+	const count = 30000
+	return inside(ctx, h, nil, func(b box) error {
+		args := []string{"/bin/sh", "-c", `echo $# "$1"; shift 29999; echo "$1"; exit 7`, "name"}
+		for i := range count {
+			args = append(args, fmt.Sprintf("a %d", i+1))
+		}
+		res, err := b.Run(ctx, sandbox.Cmd{Args: args})
+		if err != nil {
+			return err
+		}
+		if want := "30000 a 1\na 30000\n"; string(res.Stdout) != want || res.Code != 7 {
+			return fmt.Errorf("got %q with status %d; expected %q with 7", res.Stdout, res.Code, want)
+		}
+		return nil
+	})
 }
 
 func emptyEnv(ctx context.Context, h Harness) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/arglist"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/confine"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -177,8 +178,6 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		cmd.Args = append(slices.Clone(cmd.Args), strconv.Itoa(first+len(c.ExtraFiles)))
 		c.ExtraFiles = append(c.ExtraFiles, p.socket)
 	}
-	c.Args = append([]string{"bwrap"}, v.args...)
-	c.Args = append(c.Args, "--")
 	line := commandLine(cmd, p.terminal, p.network.init(first+len(c.ExtraFiles)))
 	if n := plan.Limits.Pids; len(line) > len(cmd.Args) && n > 0 && n < guestThreads {
 		p.status.close()
@@ -190,7 +189,12 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		line = confine.Line(first+len(c.ExtraFiles), searchPath(c.Env), line)
 		c.ExtraFiles = append(c.ExtraFiles, p.confined.guest)
 	}
-	c.Args = append(c.Args, line...)
+	arguments, err := setArguments(c, v.args, line, first+len(c.ExtraFiles))
+	if err != nil {
+		p.status.close()
+		return err
+	}
+	defer arguments.Close()
 	if p.terminal {
 		ignoreJobSignals(c)
 	}
@@ -211,6 +215,27 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return startError(err)
 	}
 	return nil
+}
+
+// maxArguments is less than what bubblewrap takes, its own name and what options add up to included: 9,000.
+const maxArguments = 8900
+
+// setArguments sets bubblewrap's command line to options and line. If these are more than bubblewrap takes, the guest gets line in the
+// file that is returned, whose descriptor inside is fd; else that is nil.
+func setArguments(c *exec.Cmd, options, line []string, fd int) (arguments *os.File, err error) {
+	if len(options)+len(line) > maxArguments {
+		if len(options)+len(arglist.Line(fd)) > maxArguments {
+			return nil, sandbox.Errorf(sandbox.Invalid, "the policy needs %d arguments of bubblewrap for its mounts; expected at most %d", len(options), maxArguments).
+				WithHint("start in a directory with fewer git repositories below it, or name fewer paths in the policy; 'agent-sandbox explain' lists them")
+		}
+		if arguments, err = memfile(arglist.Encode(line)); err != nil {
+			return nil, sandbox.Errorf(sandbox.Unavailable, "the command's arguments: %w", err)
+		}
+		c.ExtraFiles = append(c.ExtraFiles, arguments)
+		line = arglist.Line(fd)
+	}
+	c.Args = slices.Concat([]string{"bwrap"}, options, []string{"--"}, line)
+	return arguments, nil
 }
 
 // guestThreads is an upper bound of the guest's processes and threads before it executes the

@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guest/arglist"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/confine"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
@@ -37,6 +38,8 @@ func Main(args, env []string) int {
 		return check(p)
 	case confine.Command:
 		return confine.Run(p, rest)
+	case arglist.Command:
+		return becomeListed(p, rest)
 	case "init":
 		return becomeCommand(p, rest)
 	case "files":
@@ -86,7 +89,7 @@ func IsGuestCall(args []string) bool {
 	}
 	if process.IsOwnName(args[0]) && len(args) > 1 {
 		switch args[1] {
-		case confine.Command, "init", "serve", supervisor.RunnerCommand, "files", "multicall", "connect", guestnet.BridgeCommand, "ports", "pod", "attend", "join", podstore.Command:
+		case confine.Command, arglist.Command, "init", "serve", supervisor.RunnerCommand, "files", "multicall", "connect", guestnet.BridgeCommand, "ports", "pod", "attend", "join", podstore.Command:
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guest/arglist"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -31,6 +32,20 @@ func becomeCommand(p process.Process, args []string) int {
 			return p.Fail(process.ExitNotExecutable, "signals: "+err.Error())
 		}
 	}
+	return become(p, args)
+}
+
+// becomeListed is the operation "arguments": it executes the command that a descriptor contains.
+func becomeListed(p process.Process, words []string) int {
+	args, err := arglist.Read(words)
+	if err != nil {
+		return p.Fail(process.ExitUsage, err.Error())
+	}
+	return become(p, args)
+}
+
+// become executes args in place of this process. It returns a status only where it cannot.
+func become(p process.Process, args []string) int {
 	err := execPath(p, args)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.Fail(process.ExitNotFound, args[0]+": not found")
