@@ -141,6 +141,12 @@ func (p configPlace) load(store *Trust) (*sandbox.Layer, error) {
 		if errors.Is(rerr, sandbox.ErrNotFound) && !p.required {
 			continue
 		}
+		if sandbox.CodeOf(rerr) == sandbox.Denied {
+			if p.layer == LayerGlobal && isOfAnotherUser(f) {
+				continue
+			}
+			return nil, rerr
+		}
 		if file != "" {
 			return nil, layer.FileErrorf(file, 0, "", "found %s beside it, expected one of them", jsonc.OneLine(filepath.Base(f))).
 				WithHint("remove one of the two")
@@ -151,6 +157,21 @@ func (p configPlace) load(store *Trust) (*sandbox.Layer, error) {
 		return nil, err
 	}
 	return decodeLayer(p.layer, file, data, store)
+}
+
+// isOfAnotherUser reports whether a directory of another user is what keeps this one from reaching file, as where a user was
+// changed and HOME was not. What is in it is not this user's configuration. No command of this user's can make such a directory.
+func isOfAnotherUser(file string) bool {
+	for name := file; name != filepath.Dir(name); name = filepath.Dir(name) {
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrPermission) {
+			return false
+		}
+		if info, err := os.Stat(filepath.Dir(name)); err == nil {
+			st, ok := info.Sys().(*syscall.Stat_t)
+			return ok && int(st.Uid) != os.Geteuid()
+		}
+	}
+	return false
 }
 
 func decodeLayer(name, file string, data []byte, store *Trust) (*sandbox.Layer, error) {

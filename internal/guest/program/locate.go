@@ -24,9 +24,9 @@ const (
 )
 
 // Locate returns the host's path of a guest program to mount into a sandbox: the embedded one, extracted into dataDir;
-// else a sandbox-guest in the directory of executable; else executable itself, which then must call guest.Main when
-// guest.IsGuestCall reports true. It creates a missing dataDir. Commands in a sandbox must not be able to write there.
-// Errors have code Unavailable.
+// where nothing is embedded, or dataDir cannot be written or is not private, a sandbox-guest in the directory of executable;
+// else executable itself, which then must call guest.Main when guest.IsGuestCall reports true. It creates a missing dataDir.
+// Commands in a sandbox must not be able to write there. Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
 	if p, ok := carried(); ok {
 		name := filepath.Join(dataDir, p.name)
@@ -38,6 +38,9 @@ func Locate(dataDir, executable string) (string, error) {
 			name, err = extract(dataDir, data)
 		}
 		if err != nil {
+			if beside, besideErr := locateBeside(executable); besideErr == nil {
+				return beside, nil
+			}
 			return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err).
 				WithHint("make %s a directory that only you can write to", dataDir)
 		}
