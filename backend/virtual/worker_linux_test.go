@@ -323,6 +323,9 @@ func holdSandbox() {
 }
 
 func Test_A_Thousand_Machines_Share_A_Worker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of both processors: run without -short")
+	}
 	o := workerOptions()
 	if raced { // it takes eight times the memory
 		o.Memory = 8 << 30

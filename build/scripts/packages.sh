@@ -22,6 +22,9 @@ compared_and_raced='^internal/memory/coreutils(/(find|text))?$'
 sdk_packages=(./internal/agent/broker)
 sdk_tests='^Test_(Answers_Of_Every_Kind_Arrive|Unreported_Usage_Is_Estimated|A_Chat_With_Results_And_Images_Is_Translated)$'
 
+# What links SQLite, whose translation from C takes half a minute of processor time to compile.
+sqlite='^(agent|internal/agent/store)$'
+
 # The packages that have tests, by what they need.
 listed_packages() { go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed "/^\$/d; s|^$module/||"; }
 
@@ -29,6 +32,7 @@ driving_packages() { listed_packages | grep -E "$driving" | grep -vE "$undriving
 engine_packages() { listed_packages | grep -E "$engine" | sed "s|^|$module/|"; }
 machine_packages() { listed_packages | grep -E "$machine" | sed "s|^|$module/|"; }
 pure_packages() { listed_packages | grep -vE "$machine|$engine" | awk -v d="$driving" -v u="$undriving" '$0 !~ d || $0 ~ u' | sed "s|^|$module/|"; }
+quick_packages() { pure_packages | sed "s|^$module/||" | grep -vE "$sqlite" | sed "s|^|$module/|"; }
 compared_packages() { listed_packages | grep -E "$compared" | sed "s|^|$module/|"; }
 raced_packages() { pure_packages | sed "s|^$module/||" | awk -v c="$compared" -v r="$compared_and_raced" '$0 !~ c || $0 ~ r' | sed "s|^|$module/|"; }
 

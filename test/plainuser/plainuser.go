@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 )
@@ -37,18 +36,21 @@ func Repeat(t *testing.T) (isRoot bool) {
 }
 
 // RepeatPackage runs all other tests of the calling package as a plain user when this process is root. Their failure fails t.
-// Without root the tests run as a plain user in any case.
+// Without root the tests run as a plain user in any case. It skips t with -short.
 func RepeatPackage(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return
+	}
+	if testing.Short() {
+		t.Skip("as one user only: run without -short")
 	}
 	home := t.TempDir()
 	// t.TempDir makes the directory above with mode 0700.
 	if err := errors.Join(os.Chown(home, id, id), os.Chmod(filepath.Dir(home), 0o711)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.skip", "^"+t.Name()+"$", "-test.short="+strconv.FormatBool(testing.Short()))
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.skip", "^"+t.Name()+"$")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
