@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,11 +91,32 @@ func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	l, err := f.Attach(at, root.FS(), vfs.LayerOptions{Owner: owner(o), Hide: o.Hide, ReadOnly: o.ReadOnly, Protect: o.Protect})
+	l, err := f.Attach(at, anyNames{root}, vfs.LayerOptions{Owner: owner(o), Hide: o.Hide, ReadOnly: o.ReadOnly, Protect: o.Protect})
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Mount{at: at, fs: f, root: root, layer: l, journal: o.Journal, base: f.Snapshot(), expected: map[string]state{}}, nil
+}
+
+// anyNames is a directory of the host for [vfs.FS.Attach]. Unlike that of [os.Root.FS] its names may be any bytes, as a kernel's are.
+type anyNames struct{ root *os.Root }
+
+// Open does not wait for a FIFO that has taken a file's place.
+func (n anyNames) Open(name string) (fs.File, error) {
+	return n.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (n anyNames) Stat(name string) (fs.FileInfo, error)  { return n.root.Stat(name) }
+func (n anyNames) Lstat(name string) (fs.FileInfo, error) { return n.root.Lstat(name) }
+func (n anyNames) ReadLink(name string) (string, error)   { return n.root.Readlink(name) }
+func (n anyNames) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, err := n.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, errors.Join(err, f.Close())
 }
 
 // copyAttributes gives the directory at the attributes of the host's directory.

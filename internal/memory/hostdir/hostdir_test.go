@@ -342,6 +342,30 @@ func Test_Apply_Refuses_Files_That_Changed_Outside(t *testing.T) {
 	}
 }
 
+// A name of a kernel is any bytes but / and NUL.
+func Test_Names_That_Are_No_Text_Are_Read_Moved_And_Applied(t *testing.T) {
+	dir, f, m := scene(t)
+	must(t,
+		os.Mkdir(filepath.Join(dir, "d\xfe"), 0o755),
+		os.WriteFile(filepath.Join(dir, "d\xfe/\xfdf"), []byte("four"), 0o644),
+		os.WriteFile(filepath.Join(dir, "\xff\n.txt"), []byte("five"), 0o644),
+		os.Symlink("d\xfe/\xfdf", filepath.Join(dir, "l\xff")),
+	)
+	if got := read(t, f, "/proj/l\xff") + read(t, f, "/proj/\xff\n.txt"); got != "fourfive" {
+		t.Error(got)
+	}
+	must(t, f.Rename(root, "/proj/\xff\n.txt", "/proj/text"), f.Rename(root, "/proj/a", "/proj/d\xfe/\x80"))
+	write(t, f, "/proj/d\xfe/\xfdf", "changed")
+	result, err := m.Apply(t.Context(), hostdir.ApplyOptions{})
+	must(t, err)
+	if len(result.Skipped) > 0 || host(t, dir, "text") != "five" || host(t, dir, "d\xfe/\x80") != "one" || host(t, dir, "d\xfe/\xfdf") != "changed" {
+		t.Error(result)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "\xff\n.txt")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the old name:", err)
+	}
+}
+
 // The state that an Apply leaves when it is killed after its last step, before the tree knows of it.
 func Test_A_Change_The_Host_Has_Already_Does_Not_Conflict(t *testing.T) {
 	dir, f, m := scene(t)
