@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -316,7 +317,11 @@ func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sa
 	if err != nil {
 		return 0, err
 	}
-	memory, err := memoryOf(box, f.apply)
+	h, err := host.Locate(a.Env, f.Cwd)
+	if err != nil {
+		return 0, err
+	}
+	memory, err := memoryOf(box, h.Data, f.apply)
 	if err != nil {
 		return 0, err
 	}

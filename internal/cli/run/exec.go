@@ -171,7 +171,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
-	memory, err := memoryOf(box, f.apply)
+	memory, err := memoryOf(box, h.Data, f.apply)
 	if err != nil {
 		return 0, err
 	}
