@@ -135,4 +135,6 @@ func listPaths(paths []string) string {
 }
 
 // unappliedDirs are the directories for such archives: agent-sandbox's own, and that for temporary files, which may be on another disk.
-func unappliedDirs(data string) []string { return []string{filepath.Join(data, "unapplied"), os.TempDir()} }
+func unappliedDirs(data string) []string {
+	return []string{filepath.Join(data, "unapplied"), os.TempDir()}
+}
