@@ -3,6 +3,8 @@ package policy
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -50,9 +52,9 @@ func Test_The_Settings_Of_An_Agent_In_Sandboxes_Are_Visible_In_Its_Own_Only(t *t
 			t.Fatal(err)
 		}
 	}
-	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": Exclude, AgentsDir: Exclude, "trust": ReadOnly})
+	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": Exclude, AgentsDir: Exclude, "trust": Exclude})
 	spec.Policy.Filesystem.RW = []string{claude}
-	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": ReadWrite, AgentsDir + "/codex/x": Exclude, "trust": ReadOnly})
+	checkAccess(t, mustResolve(t, spec), data, map[string]Access{AgentsDir + "/claude/x": ReadWrite, AgentsDir + "/codex/x": Exclude, "trust": Exclude})
 	for _, path := range []string{data, filepath.Join(data, AgentsDir), filepath.Join(data, "trust"), filepath.Join(claude, "x"), filepath.Join(spec.Home, ".config/agent-sandbox", AgentsDir, "x")} {
 		spec.Policy.Filesystem.RW = []string{path}
 		if _, err := Resolve(spec); sandbox.CodeOf(err) != sandbox.Denied {
@@ -73,5 +75,23 @@ func Test_The_Preset_Of_An_Agent_Opens_Its_Own_Login(t *testing.T) {
 		spec := agentHome(t)
 		spec.Policy.Filesystem.Presets = []string{name}
 		checkAccess(t, mustResolve(t, spec), spec.Home, opened)
+	}
+}
+
+func Test_The_Data_Directory_Is_Hidden_With_Parts_That_Are_Links(t *testing.T) {
+	spec := agentHome(t)
+	data, elsewhere := filepath.Join(spec.Home, ".local/share/agent-sandbox"), filepath.Join(spec.Home, "large/stages")
+	for _, dir := range []string{data, elsewhere} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(data, "stages")); err != nil {
+		t.Fatal(err)
+	}
+	p := mustResolve(t, spec)
+	checkAccess(t, p, spec.Home, map[string]Access{".local/share/agent-sandbox": Exclude, ".local/share/agent-sandbox/x": Exclude, "large": ReadOnly, "large/stages/x": Exclude})
+	if n := slices.IndexFunc(p.Mounts, func(m Mount) bool { return strings.HasPrefix(m.Path, data+"/") }); n >= 0 {
+		t.Errorf("%s is a mount of its own", p.Mounts[n].Path)
 	}
 }
