@@ -75,8 +75,11 @@ func hardLinks(dir string, known []os.FileInfo) []string {
 	}
 	var links []string
 	for _, e := range entries {
+		if !e.Type().IsRegular() { // most of git's are symbolic links: no look at each of them
+			continue
+		}
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
+		if err != nil {
 			continue
 		}
 		if slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, info) }) {
