@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
@@ -127,8 +128,8 @@ func (b bed) inCluster(t *testing.T, image, name string, args ...string) string 
 	kubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q},"spec":{"hostNetwork":true,"restartPolicy":"Never",
 		"serviceAccountName":"agent-sandbox","automountServiceAccountToken":true,"volumes":[{"name":"tmp","emptyDir":{}},{"name":"ca","configMap":{"name":"ca"}}],
 		"containers":[{"name":"main","image":%q,"imagePullPolicy":"Never","workingDir":"/tmp/work","args":%s,
-		"env":[{"name":"KUBERNETES_SERVICE_HOST","value":"127.0.0.1"},{"name":"KUBERNETES_SERVICE_PORT","value":"16443"},{"name":"SSL_CERT_FILE","value":"/ca/ca.pem"}],
-		"volumeMounts":[{"name":"tmp","mountPath":"/tmp"},{"name":"ca","mountPath":"/ca"}]}]}}`, name, b.namespace, image, list), "apply", "--validate=false", "-f", "-")
+		"env":[{"name":"KUBERNETES_SERVICE_HOST","value":"127.0.0.1"},{"name":"KUBERNETES_SERVICE_PORT","value":%q},{"name":"SSL_CERT_FILE","value":"/ca/ca.pem"}],
+		"volumeMounts":[{"name":"tmp","mountPath":"/tmp"},{"name":"ca","mountPath":"/ca"}]}]}}`, name, b.namespace, image, list, serverPort(t)), "apply", "--validate=false", "-f", "-")
 	ctx, cancel := context.WithTimeout(t.Context(), podTime)
 	defer cancel()
 	wait := exec.CommandContext(ctx, "kubectl", "wait", "-n", b.namespace, "pod/"+name, "--for=jsonpath={.status.phase}=Succeeded", "--timeout="+podTime.String())
@@ -145,13 +146,7 @@ func Test_A_Pod_Makes_Sandboxes_As_Its_Service_Account(t *testing.T) {
 	b := newBed(t)
 	image := programImage(t)
 	needController(t) // the program makes a Sandbox where the cluster has them
-	kubectl(t, b.manifests(t, image), "apply", "-f", "-")
-	kubectl(t, "", "label", "namespace", b.namespace, "pod-security.kubernetes.io/enforce=privileged", "--overwrite")
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, []byte(serverCertificates(t, "127.0.0.1:16443")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kubectl(t, "", "create", "configmap", "ca", "-n", b.namespace, "--from-file=ca.pem="+ca)
+	b.deploy(t, image)
 
 	var report struct {
 		sandbox.Report
@@ -168,19 +163,57 @@ func Test_A_Pod_Makes_Sandboxes_As_Its_Service_Account(t *testing.T) {
 	if out := b.inCluster(t, image, "exec", "exec", "--backend", "kube", "--image", kube.DefaultImage, "--", "echo", "from within"); out != "from within\n" {
 		t.Errorf("%q", out)
 	}
-	b.reaps(t)
 }
 
-// reaps runs the CronJob once. On the testbed it also reaches the API server on the node's own loopback.
-func (b bed) reaps(t *testing.T) {
+// deploy applies the manifests, so that pods of the node's own network reach the API server.
+func (b bed) deploy(t *testing.T, image string) {
 	t.Helper()
-	patch := `{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"hostNetwork":true,"volumes":[{"name":"ca","configMap":{"name":"ca"}}],
+	kubectl(t, b.manifests(t, image), "apply", "-f", "-")
+	kubectl(t, "", "label", "namespace", b.namespace, "pod-security.kubernetes.io/enforce=privileged", "--overwrite")
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, []byte(serverCertificates(t, serverAddress(t))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "", "create", "configmap", "ca", "-n", b.namespace, "--from-file=ca.pem="+ca)
+}
+
+// The CronJob removes a sandbox whose time is over, and no other.
+func Test_The_Reaper_Removes_Expired_Sandboxes_Alone(t *testing.T) {
+	t.Parallel()
+	b, d := newPersistentBed(t)
+	b.deploy(t, programImage(t))
+	lasting := create(t, d, persistentSpec("lasting", workspace(t)))
+	expiring := *d
+	expiring.TTL = min(100*time.Second, deadline.Scale(20*time.Second))
+	if err := create(t, &expiring, persistentSpec("short", workspace(t))).Detach(); err != nil {
+		t.Error(err)
+	}
+	b.podEnds(t, "short")
+	claims := func() string {
+		return kubectl(t, "", "get", "pvc", "-n", b.namespace, "-o", "name")
+	}
+	const one, both = "persistentvolumeclaim/agent-sandbox-lasting\n", "persistentvolumeclaim/agent-sandbox-lasting\npersistentvolumeclaim/agent-sandbox-short\n"
+	if got := claims(); got != both {
+		t.Fatalf("before the reaper runs: %q", got)
+	}
+	b.reap(t)
+	kubectl(t, "", "wait", "--for=delete", "pvc/agent-sandbox-short", "-n", b.namespace, "--timeout="+podTime.String())
+	if got := claims(); got != one {
+		t.Errorf("after it: %q", got)
+	}
+	prints(t, lasting, "cat f", "host\n")
+}
+
+// reap runs the CronJob once. On the testbed it also reaches the API server on the node's own loopback.
+func (b bed) reap(t *testing.T) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"hostNetwork":true,"volumes":[{"name":"ca","configMap":{"name":"ca"}}],
 		"containers":[{"name":"reaper","volumeMounts":[{"name":"ca","mountPath":"/ca"}],"env":[{"name":"KUBERNETES_SERVICE_HOST","value":"127.0.0.1"},
-		{"name":"KUBERNETES_SERVICE_PORT","value":"16443"},{"name":"SSL_CERT_FILE","value":"/ca/ca.pem"}]}]}}}}}}`
+		{"name":"KUBERNETES_SERVICE_PORT","value":%q},{"name":"SSL_CERT_FILE","value":"/ca/ca.pem"}]}]}}}}}}`, serverPort(t))
 	kubectl(t, "", "patch", "cronjob", "agent-sandbox-reaper", "-n", b.namespace, "--patch", patch)
 	kubectl(t, "", "create", "job", "reap", "-n", b.namespace, "--from=cronjob/agent-sandbox-reaper")
 	wait := exec.CommandContext(t.Context(), "kubectl", "wait", "-n", b.namespace, "job/reap", "--for=condition=complete", "--timeout="+podTime.String())
 	if out, err := wait.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s: %s", err, out, kubectl(t, "", "logs", "-n", b.namespace, "job/reap"))
+		t.Fatalf("%v: %s: %s", err, out, kubectl(t, "", "logs", "-n", b.namespace, "job/reap"))
 	}
 }

@@ -20,10 +20,11 @@ import (
 // that is created; create may change it.
 func (b bed) modern(t *testing.T, create func(body []byte) (changed []byte)) bed {
 	t.Helper()
+	server := serverAddress(t)
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // the testbed's certificate is its own
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "https", "127.0.0.1:16443"
+			r.Out.URL.Scheme, r.Out.URL.Host = "https", server
 			if r.In.Method != http.MethodPost || !strings.HasSuffix(r.In.URL.Path, "/pods") {
 				return
 			}
@@ -48,7 +49,7 @@ func (b bed) modern(t *testing.T, create func(body []byte) (changed []byte)) bed
 	})
 	t.Cleanup(proxy.Close)
 	b.options.GuestImage = guestImage(t)
-	return b.configured(t, func(s string) string { return strings.Replace(s, "https://127.0.0.1:16443", proxy.URL, 1) })
+	return b.configured(t, func(s string) string { return strings.Replace(s, "https://"+server, proxy.URL, 1) })
 }
 
 func Test_The_API_Accepts_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {

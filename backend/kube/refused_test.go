@@ -109,6 +109,23 @@ func (b bed) configured(t *testing.T, change func(string) string) bed {
 	return b
 }
 
+// serverAddress returns the host and the port of the cluster's API server.
+func serverAddress(t *testing.T) string {
+	t.Helper()
+	_, address, _ := strings.Cut(kubectl(t, "", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"), "://")
+	return address
+}
+
+// serverPort returns the port of the cluster's API server.
+func serverPort(t *testing.T) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(serverAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
 // as returns the bed with the credentials of a service account that has the rights of a Role with these rules.
 func (b bed) as(t *testing.T, name, rules string) bed {
 	t.Helper()
@@ -153,7 +170,7 @@ func Test_The_Error_Says_Why_A_Cluster_Cannot_Be_Used(t *testing.T) {
 		wants(t, bed{b.namespace, kube.New(o), o}.fails(t, sandbox.Spec{}), sandbox.Invalid, `"elsewhere" does not exist`)
 	})
 	t.Run("no answer", func(t *testing.T) {
-		dead := b.configured(t, func(s string) string { return strings.Replace(s, ":16443", ":1", 1) })
+		dead := b.configured(t, func(s string) string { return strings.Replace(s, ":"+serverPort(t), ":1", 1) })
 		wants(t, dead.fails(t, sandbox.Spec{}), sandbox.Unavailable, "connection refused", "--context")
 	})
 	t.Run("credentials that are wrong or have expired", func(t *testing.T) {

@@ -249,9 +249,9 @@ func (b bed) becomes(t *testing.T, object, phase string) {
 func Test_A_Cut_Connection_Ends_All_Commands_In_The_Pod(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	w := newWire(t, "127.0.0.1:16443")
+	w := newWire(t, serverAddress(t))
 	port := w.Addr().(*net.TCPAddr).Port
-	far := b.configured(t, func(s string) string { return strings.Replace(s, ":16443", fmt.Sprintf(":%d", port), 1) })
+	far := b.configured(t, func(s string) string { return strings.Replace(s, ":"+serverPort(t), fmt.Sprintf(":%d", port), 1) })
 	far.options.Linger = 2 * time.Second
 	s, err := sandbox.Create(t.Context(), kube.New(far.options), sandbox.Spec{})
 	if err != nil {
@@ -290,10 +290,11 @@ func Test_Without_WebSockets_The_Driver_Uses_SPDY(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	passed := make(chan string, 100)
+	server := serverAddress(t)
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // the testbed's certificate is its own
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "https", "127.0.0.1:16443"
+			r.Out.URL.Scheme, r.Out.URL.Host = "https", server
 			if up := r.In.Header.Get("Upgrade"); up != "" {
 				passed <- up
 			}
@@ -303,7 +304,7 @@ func Test_Without_WebSockets_The_Driver_Uses_SPDY(t *testing.T) {
 		},
 	})
 	t.Cleanup(proxy.Close)
-	old := b.configured(t, func(s string) string { return strings.Replace(s, "https://127.0.0.1:16443", proxy.URL, 1) })
+	old := b.configured(t, func(s string) string { return strings.Replace(s, "https://"+server, proxy.URL, 1) })
 	s, err := sandbox.Create(t.Context(), old.driver, sandbox.Spec{})
 	if err != nil {
 		t.Fatal(err)

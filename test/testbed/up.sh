@@ -12,7 +12,9 @@
 # State: $TESTBED (default /var/tmp/agent-sandbox-testbed). The first run builds Kubernetes from its
 # Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are stored, the
 # former by the hash of its sources in ~/.cache/agent-sandbox (or $AGENT_SANDBOX_CACHE), also when the state is removed.
-# A second testbed has a state of its own and seven ports of its own, from $TESTBED_PORT (default 16443) on.
+# A second testbed has a state of its own, seven ports of its own, from $TESTBED_PORT (default 16443) on, and a kubelet
+# that leaves the first one's cgroups alone. Addresses of containers and pods are the same in both: run the second in a
+# network namespace of its own.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TESTBED=${TESTBED:-/var/tmp/agent-sandbox-testbed}
@@ -212,6 +214,8 @@ healthzPort: $((PORT + 6))
 imageGCHighThresholdPercent: 100
 evictionHard: {}
 X
+  # A kubelet removes what it did not create below the cgroup of all pods, which two would share.
+  [[ $PORT = 16443 ]] || printf 'cgroupsPerQOS: false\nenforceNodeAllocatable: []\n' >>kubelet.yaml
   await 60 "node node1" node_ready "$node_ip"
   # Objects that existed before the controllers do not show that these run.
   local probe=ready-$RANDOM$RANDOM
