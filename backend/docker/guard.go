@@ -44,7 +44,7 @@ func (p *prepared) setup(n *network, files []mount.Mount, reporter *planned.Repo
 		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(path), Access: guard.ReadOnly})
 	}
 	return session.Setup{
-		Relays: n.relays(), Expect: expected, Guard: &rules,
+		Relays: n.relays(), Redirect: n.redirect(), Expect: expected, Guard: &rules,
 		Deny: seccomp.DenyOptions{Userns: p.plan.Userns, Debuggers: p.plan.Debug, Dumpable: true},
 		Refused: func(r guard.Refusal) {
 			if r.Kind == guard.RefusedPath || r.Kind == guard.RefusedSocket {

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 
@@ -58,7 +59,7 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 		return n, nil
 	}
 	n.gateway, err = proxy.Open(ctx, p.plan, proxy.Options{
-		Addr: guestnet.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Denied: p.driver.options.Denied,
+		Addr: guestnet.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Redirect: true, Denied: p.driver.options.Denied,
 	})
 	if err != nil {
 		return n, err
@@ -93,6 +94,14 @@ func (n *network) relays() []session.Relay {
 	return []session.Relay{{Name: proxyRelay, Listen: guestnet.ProxyAddr}}
 }
 
+// redirect returns the relay to which connections of commands are redirected; empty: none are.
+func (n *network) redirect() string {
+	if len(n.relays()) == 0 {
+		return ""
+	}
+	return proxyRelay
+}
+
 // run runs f in a goroutine whose context ends with close.
 func (n *network) run(f func(ctx context.Context)) {
 	n.served.Go(func() { f(n.context) })
@@ -106,6 +115,10 @@ func (n *network) serve(s *session.Connection) {
 	ctx := n.context
 	if n.gateway != nil && n.gateway.IsProxied() {
 		l := s.Listener(proxyRelay)
+		s.Permit(func(to netip.AddrPort) error {
+			_, err := n.gateway.Redirect(to) // the guest states the destination of each connection, which needs no announcement
+			return err
+		})
 		n.served.Go(func() {
 			if err := n.gateway.Serve(ctx, l); err != nil && ctx.Err() == nil {
 				n.failed(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,6 +61,17 @@ func (g *Guard) redirect(sock, domain int, to netip.AddrPort, wanted func() bool
 	}
 	return err
 }
+
+// OwnNetwork returns the cookie of this process's network, which is that of its first call; 0: the kernel does not tell (before Linux 5.14).
+var OwnNetwork = sync.OnceValue(func() (cookie uint64) {
+	sock, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(sock)
+	cookie, _ = unix.GetsockoptUint64(sock, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	return cookie
+})
 
 // boundPort returns the port of a socket, which it binds to loopback unless it is bound already.
 func boundPort(sock, domain int) (uint16, error) {

@@ -22,7 +22,7 @@ type Options struct {
 	HostEnv  []string             // "K=V"; the values of secrets may come from it
 	Redacts  bool                 // the host's home is inside at the same path: its configuration files can be shown without credentials
 	HostRoot bool                 // the host's system is inside at the same path: its authorities can be replaced
-	Redirect bool                 // connections that do not lead to the proxy come to [Gateway.Redirect]: commands get a name server. It needs HostRoot
+	Redirect bool                 // connections that do not lead to the proxy come to [Gateway.Redirect]: commands get a name server
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
@@ -110,8 +110,8 @@ func (g *Gateway) open(found []held, o Options) error {
 	if g.proxy, err = egress.New(options); err != nil {
 		return err
 	}
-	if o.HostRoot && o.Redirect {
-		g.coverResolver()
+	if o.Redirect {
+		g.coverResolver(o.HostRoot)
 	}
 	g.Env = append(egress.Environ(o.Addr, o.Token, bundle, store), g.Env...)
 	return nil
@@ -152,11 +152,17 @@ const (
 	maxHosts  = 1 << 20
 )
 
-// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration. Of /etc/hosts
-// commands see the lines for loopback and for this host: the rules name hosts, and programs would connect to the addresses of the others.
-func (g *Gateway) coverResolver() {
+// coverResolver makes the proxy the name server of commands, unless they cannot see the resolver's configuration. Of the host's
+// /etc/hosts commands see the lines for loopback and for this host: the rules name hosts, and programs would connect to the addresses
+// of the others.
+func (g *Gateway) coverResolver(hostRoot bool) {
 	const config = "options use-vc\nsearch .\n" // TCP, because only connections can be redirected
-	g.cover(resolverFile, []byte("nameserver "+egress.NameServer.Addr().String()+"\n"+config))
+	text := []byte("nameserver " + egress.NameServer.Addr().String() + "\n" + config)
+	if !hostRoot {
+		g.Files = append(g.Files, File{Path: resolverFile, Data: text, Mode: 0o444})
+		return
+	}
+	g.cover(resolverFile, text)
 	data, err := os.ReadFile(hostsFile)
 	if err != nil || len(data) > maxHosts {
 		return

@@ -22,13 +22,15 @@ const (
 	frameSize    = 'w' // rows and columns, two bytes each
 	frameKill    = 'k' // kills the whole process tree; the exit frame follows
 	// To the host.
-	frameRelay   = 'n' // a relay's name; the first frame of a stream that the guest opens, which is a connection then
-	frameRefusal = 'g' // a refusal of the guard's as JSON, after the frameBegun of a Setup
-	frameBegun   = 'b' // four bytes: the command's pid inside
-	frameFailed  = 'f' // a failure as JSON, or empty when none is known; the last frame
-	frameOutput  = 'o'
-	frameErrors  = 'e'
-	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; then why agent-sandbox killed it; the last frame
+	frameRelay      = 'n' // a relay's name; the first frame of a stream that the guest opens, which is a connection then
+	frameRedirected = 'p' // a redirectedTo as JSON; like frameRelay, for a connection that was redirected
+	frameAsk        = 'q' // an address as text; also a first frame: may a program connect to it? frameBegun or frameFailed follows
+	frameRefusal    = 'g' // a refusal of the guard's as JSON, after the frameBegun of a Setup
+	frameBegun      = 'b' // four bytes: the command's pid inside
+	frameFailed     = 'f' // a failure as JSON, or empty when none is known; the last frame
+	frameOutput     = 'o'
+	frameErrors     = 'e'
+	frameExit       = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; then why agent-sandbox killed it; the last frame
 )
 
 // inputMark is the first byte of a stream with a command's input.
@@ -59,6 +61,8 @@ func limitOf(kind byte) (int, bool) {
 		return maxTarget, true
 	case frameRelay:
 		return maxRelayName, true
+	case frameAsk, frameRedirected:
+		return maxTarget, true
 	case frameFailed:
 		return maxFailure, true
 	case frameRefusal:

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"net/netip"
 	"runtime"
 	"sync"
 	"syscall"
@@ -57,7 +58,7 @@ func (s *supervisor) guardian() *guarding {
 
 // guard begins to guard all commands. The returned function sends the guard's refusals and the reason for the end of
 // the sandbox.
-func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, error) {
+func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions, redirection *guard.Redirection) (tell, error) {
 	if err := guard.AvailableInside(); err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	}
 	rules.Inside = true
 	deny.Dumpable, deny.Reported = true, true
-	g.guard = guard.New(guard.Options{Rules: rules, Reported: &deny, Refused: g.refused, Appeared: g.appeared})
+	g.guard = guard.New(guard.Options{Rules: rules, Reported: &deny, Redirection: redirection, Refused: g.refused, Appeared: g.appeared})
 	denied, err := seccomp.Deny(runtime.GOARCH, deny)
 	if err != nil {
 		return nil, err
@@ -99,6 +100,19 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	s.runners.inspectWith(g.inspect)
 	go s.await(g)
 	return func(ctx context.Context, a *asked) { s.sendRefusals(ctx, g, a) }, nil
+}
+
+// redirection redirects connections to the relay at an address.
+func (s *supervisor) redirection(at netip.AddrPort) *guard.Redirection {
+	return &guard.Redirection{
+		Proxy: at, Network: guard.OwnNetwork,
+		Permit: func(to netip.AddrPort) (func(uint16) func(), error) {
+			if err := s.relays.ask(s.ctx, to); err != nil {
+				return nil, unix.ENETUNREACH // as without a proxy
+			}
+			return func(from uint16) func() { return s.relays.redirects.expected.Expect(from, to) }, nil
+		},
+	}
 }
 
 // carry runs the thread that has the programs. With domain, the thread is in a Landlock domain in which no directory

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"encoding/json"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,8 +50,9 @@ type relays struct {
 	end  <-chan struct{}
 	next atomic.Int64 // number of the listener
 
-	mu  sync.Mutex
-	all map[string]*relayListener
+	mu     sync.Mutex
+	all    map[string]*relayListener
+	permit func(to netip.AddrPort) error // nil: no connection is redirected
 }
 
 // Listener accepts the connections that programs inside make to the relay of that name. The session closes connections
@@ -79,16 +82,35 @@ func (r *relays) accept(m *mux.Session) {
 	}
 }
 
-// take passes a connection to the listener that its first frame names.
+// take passes a connection to the listener that its first frame names, or answers a question.
 func (r *relays) take(s *mux.Stream, free func()) {
 	_ = s.SetReadDeadline(time.Now().Add(nameTime)) // documented to return nil
 	kind, data, err := (&frameReader{r: s}).next()
-	name := string(data)
-	c := newConn(s, relayAddr(name), free)
+	var name string
+	var remote net.Addr
+	switch {
+	case err != nil:
+	case kind == frameAsk:
+		defer free()
+		r.answer(s, data)
+		return
+	case kind == frameRelay:
+		name = string(data)
+		remote = relayAddr(name)
+	case kind == frameRedirected:
+		var to redirectedTo
+		if err = json.Unmarshal(data, &to); err == nil && !to.To.IsValid() {
+			err = errFrame
+		}
+		name, remote = to.Relay, to
+	default:
+		err = errFrame
+	}
+	c := newConn(s, remote, free)
 	r.mu.Lock()
 	l := r.all[name]
 	r.mu.Unlock()
-	if err != nil || kind != frameRelay || l == nil {
+	if err != nil || l == nil {
 		_ = c.Close()
 		return
 	}

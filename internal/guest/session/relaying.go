@@ -24,6 +24,8 @@ type relaying struct {
 	all   sync.WaitGroup
 	slots chan struct{}
 	at    loopback
+
+	redirects *redirecting // nil: no connections are redirected
 }
 
 func newRelaying(ctx context.Context, m *mux.Session, at loopback) *relaying {
@@ -114,8 +116,13 @@ func (r *relaying) accept(l net.Listener, name string) {
 }
 
 func (r *relaying) carry(inside net.Conn, name string) {
+	to, redirected := r.destination(inside, name) // also after an error, so that it is not expected any more
 	s, err := r.mux.Open()
-	if err == nil {
+	switch {
+	case err != nil:
+	case redirected:
+		err = writeJSON(s, frameRedirected, redirectedTo{name, to})
+	default:
 		err = writeFrame(s, frameRelay, []byte(name))
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -143,10 +144,21 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 		s.runners.killAll() // commands must not run with a wrong mount
 		return nil, err
 	}
+	if want.Redirect != "" && want.Guard == nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "only a guard redirects connections")
+	}
+	var redirection *guard.Redirection
+	if want.Redirect != "" {
+		at, err := s.relays.redirect(want.Relays, want.Redirect)
+		if err != nil {
+			return nil, err
+		}
+		redirection = s.redirection(at)
+	}
 	if err := s.relays.listen(want.Relays); err != nil || want.Guard == nil {
 		return nil, err
 	}
-	t, err := s.guard(*want.Guard, want.Deny)
+	t, err := s.guard(*want.Guard, want.Deny, redirection)
 	if err != nil {
 		s.runners.killAll() // commands must not run without the guard
 	}

@@ -16,6 +16,9 @@ type Setup struct {
 	// Expect are the files at mounted paths, as the host found them before the mount: a link could have redirected a
 	// mount by path. Denied: another file is mounted there.
 	Expect []Identity `json:"expect,omitempty"`
+	// Redirect is the name of a relay on an IPv4 address of loopback. TCP connections of commands to addresses other than loopback are
+	// redirected to it, if [Connection.Permit] permits them; others fail with ENETUNREACH. It needs Guard. Empty: none is redirected.
+	Redirect string `json:"redirect,omitempty"`
 	// Guard are the rules by which the guard answers the system calls of commands; nil: no guard. Setup fails when the
 	// guard cannot be installed, and the sandbox ends with the guard.
 	Guard *guard.Rules `json:"guard,omitempty"`

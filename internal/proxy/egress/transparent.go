@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/seed434b0696/agent-sandbox/internal/announced"
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
@@ -32,29 +33,19 @@ var standIns = netip.MustParsePrefix("198.18.0.0/15")
 var lastStandIn = netip.MustParseAddr("198.19.0.1")
 
 const (
-	maxNames    = 1 << 16 // names with an address; a further name takes that of the oldest
-	maxExpected = 4096    // connections that were announced and have not arrived
-	maxQueries  = 1000    // of a connection to the name server
-	standInTTL  = 300     // seconds; an address stays assigned until maxNames more names were asked for
-
-	// expectTime is the time within which an announced connection arrives: that of TCP's attempts (tcp_syn_retries in tcp(7)).
-	expectTime = 130 * time.Second
+	maxNames   = 1 << 16 // names with an address; a further name takes that of the oldest
+	maxQueries = 1000    // of a connection to the name server
+	standInTTL = 300     // seconds; an address stays assigned until maxNames more names were asked for
 )
 
 // transparent is the state of a proxy for programs without proxy support.
 type transparent struct {
-	mu       sync.Mutex
-	addrs    map[string]netip.Addr // by name
-	names    map[netip.Addr]hosts.Host
-	last     netip.Addr    // the address that was given last
-	expected []expectation // oldest first
-}
+	expected announced.Connections[netip.AddrPort] // to the proxy
 
-// expectation is a connection that was announced.
-type expectation struct {
-	from  uint16 // the port from which it comes
-	to    origin // a zero host: the name server
-	until time.Time
+	mu    sync.Mutex
+	addrs map[string]netip.Addr // by name
+	names map[netip.Addr]hosts.Host
+	last  netip.Addr // the address that was given last
 }
 
 // address returns the stand-in address of a name, and assigns one if it has none.
@@ -88,47 +79,22 @@ func (t *transparent) host(addr netip.Addr) hosts.Host {
 	return hosts.OfAddr(addr)
 }
 
-// expect stores where a connection from a port leads. Of too many it forgets the oldest: clients that gave up leave theirs.
-func (t *transparent) expect(from uint16, to origin) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.expected) >= maxExpected {
-		t.expected = slices.Delete(t.expected, 0, 1)
-	}
-	t.expected = append(t.expected, expectation{from, to, time.Now().Add(expectTime)})
+// Redirected is the remote address of a connection that was redirected to the proxy and was not announced: whoever passes on
+// the connection states its destination.
+type Redirected interface {
+	net.Addr
+	Destination() netip.AddrPort
 }
 
-// take returns where the connection from an address leads, if it was announced.
-func (t *transparent) take(addr net.Addr) (to origin, ok bool) {
-	from, isTCP := addr.(*net.TCPAddr)
-	if !isTCP {
-		return origin{}, false
+// take returns where the connection from an address leads, if it was redirected.
+func (t *transparent) take(addr net.Addr) (to netip.AddrPort, ok bool) {
+	switch addr := addr.(type) {
+	case *net.TCPAddr:
+		return t.expected.Take(uint16(addr.Port))
+	case Redirected:
+		return addr.Destination(), true
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	t.expected = slices.DeleteFunc(t.expected, func(e expectation) bool { return now.After(e.until) })
-	at := t.find(uint16(from.Port))
-	if at < 0 {
-		return origin{}, false
-	}
-	to = t.expected[at].to
-	t.expected = slices.Delete(t.expected, at, at+1)
-	return to, true
-}
-
-// find returns the index of the oldest connection from a port, or -1. The caller holds mu.
-func (t *transparent) find(from uint16) int {
-	return slices.IndexFunc(t.expected, func(e expectation) bool { return e.from == from })
-}
-
-// forget withdraws the announcement of a connection from a port.
-func (t *transparent) forget(from uint16) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at := t.find(from); at >= 0 {
-		t.expected = slices.Delete(t.expected, at, at+1)
-	}
+	return to, false
 }
 
 // ErrRefused means that no rule allows a connection; the refusal has been reported.
@@ -136,12 +102,11 @@ var ErrRefused = errors.New("no rule allows the connection")
 
 // Redirect returns [ErrRefused] unless a program without proxy support may connect to an address. expect announces that connection: the
 // next one to the proxy from a port of the sandbox's loopback. The proxy then speaks no protocol of its own on it. forget withdraws
-// the announcement. All are safe for concurrent use.
+// the announcement. Connections whose remote address is [Redirected] need none. All are safe for concurrent use.
 func (p *Proxy) Redirect(to netip.AddrPort) (expect func(from uint16) (forget func()), err error) {
-	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
-	var o origin
+	to = unmapped(to)
 	if to != NameServer {
-		o = origin{host: p.transparent.host(to.Addr()), port: to.Port()}
+		o := origin{host: p.transparent.host(to.Addr()), port: to.Port()}
 		if v := p.rules.Check(o.host, o.port); !v.Allowed {
 			if standIns.Contains(to.Addr()) && o.host.IsAddr() { // not assigned
 				return nil, ErrRefused
@@ -150,20 +115,21 @@ func (p *Proxy) Redirect(to netip.AddrPort) (expect func(from uint16) (forget fu
 			return nil, ErrRefused
 		}
 	}
-	return func(from uint16) func() {
-		p.transparent.expect(from, o)
-		return func() { p.transparent.forget(from) }
-	}, nil
+	return func(from uint16) func() { return p.transparent.expected.Expect(from, to) }, nil
 }
 
-// serveTransparent serves a connection that was announced.
-func (c *client) serveTransparent(ctx context.Context, to origin) {
-	if to.host == (hosts.Host{}) {
+func unmapped(to netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+}
+
+// serveTransparent serves a connection that was redirected.
+func (c *client) serveTransparent(ctx context.Context, to netip.AddrPort) {
+	if to = unmapped(to); to == NameServer {
 		c.serveNames()
 		return
 	}
 	_ = c.conn.SetReadDeadline(time.Time{})
-	c.tunnel(ctx, to.host, to.port, transparentAnswer{c})
+	c.tunnel(ctx, c.proxy.transparent.host(to.Addr()), to.Port(), transparentAnswer{c})
 }
 
 // transparentAnswer ends a connection that the program takes for one with the server.
@@ -180,8 +146,11 @@ func (a transparentAnswer) fail(error) { a.reset() }
 
 // reset ends the connection as a server that refuses it: the program gets ECONNRESET.
 func (a transparentAnswer) reset() {
-	if tcp, ok := a.c.conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // the next Close ends it in any case
+	switch conn := a.c.conn.(type) {
+	case *net.TCPConn:
+		_ = conn.SetLinger(0) // the next Close ends it in any case
+	case interface{ Reset() }: // a stream of a session
+		conn.Reset()
 	}
 }
 

@@ -52,6 +52,7 @@ func available(t *testing.T) {
 type host struct {
 	uid                 int
 	home, work, command string
+	env                 []string // more variables
 }
 
 // users returns the users that the cases run as, by name.
@@ -92,7 +93,7 @@ func command(t *testing.T) string {
 	if _, err := os.Stat(out); err == nil {
 		return out
 	}
-	if err := programs.Install(t.Context(), internet.Dir, programs.Command); err != nil {
+	if err := programs.Install(t.Context(), internet.Dir, programs.Command, programs.CommandWithPods); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -138,6 +139,7 @@ func (h *host) prepare(ctx context.Context, name string, args ...string) *exec.C
 		"HOME=" + h.home, "LANG=C.UTF-8", "CA=" + internet.CAFile,
 		"PATH=/usr/local/bin:/usr/bin:/bin",
 	}
+	cmd.Env = append(cmd.Env, h.env...)
 	internet.Prepare(cmd, h.uid)
 	// A command that was interrupted gets time to end.
 	cmd.WaitDelay = 10 * time.Second

@@ -3,12 +3,58 @@
 package network_test
 
 import (
+	"errors"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
 
 // noProxy removes the variables that configure the proxy.
 const noProxy = "unset HTTP_PROXY http_proxy HTTPS_PROXY https_proxy ALL_PROXY all_proxy NO_PROXY no_proxy NODE_USE_ENV_PROXY GIT_SSH_COMMAND JAVA_TOOL_OPTIONS; "
+
+// place is a kind of sandbox in which programs without proxy support run.
+type place struct {
+	name      string
+	uid       int
+	options   []string // of exec
+	env       []string
+	container bool
+}
+
+// places returns bubblewrap with a plain user, and a container if an engine answers. The container has this machine's programs, and
+// trusts the authority of the test network.
+func places(t *testing.T) []place {
+	t.Helper()
+	all := []place{{name: "bubblewrap", uid: internet.PlainUID}}
+	err := errors.New("only root reaches the engine")
+	if os.Getuid() == 0 {
+		err = exec.CommandContext(t.Context(), "docker", "image", "inspect", containerImage).Run()
+	}
+	if err == nil {
+		docker := place{name: "Docker", container: true, options: []string{"--backend", "docker", "--image", containerImage, "--ro", "/usr", "--ro", internet.CAFile}}
+		if engine := os.Getenv("DOCKER_HOST"); engine != "" {
+			docker.env = []string{"DOCKER_HOST=" + engine}
+		}
+		return append(all, docker)
+	}
+	if required("docker") {
+		t.Fatalf("required, and not available: %v", err)
+	}
+	t.Logf("without an engine: %v", err)
+	return all
+}
+
+// containerImage is of the same release as this machine.
+const containerImage = "debian:bookworm-slim"
+
+// trust makes programs in a container trust the authority of the test network, unless the sandbox has one of its own.
+func (p place) trust() string {
+	if !p.container {
+		return ""
+	}
+	return "export CA=" + internet.CAFile + "; for v in CURL_CA_BUNDLE SSL_CERT_FILE GIT_SSL_CAINFO; do eval \"export $v=\\${$v:-$CA}\"; done; "
+}
 
 // Programs without proxy support reach what the rules allow.
 func Test_Programs_Without_A_Proxy_Reach_Only_Allowed_Hosts(t *testing.T) {
@@ -21,7 +67,7 @@ exec(sys.argv[1])' `
 		allow        []string // rules, and flags
 		script, want string
 		reached      []string // hosts of the test network
-		needs        func(t *testing.T) []string
+		needs        func(t *testing.T, p place) []string
 	}{
 		{name: "curl over TLS", allow: []string{"allowed.test"}, script: `curl -sS https://allowed.test/`, want: "hello from allowed.test", reached: []string{"allowed.test"}},
 		{name: "curl", allow: []string{"allowed.test"}, script: `curl -sS http://allowed.test/`, want: "hello from allowed.test", reached: []string{"allowed.test"}},
@@ -94,13 +140,13 @@ refused.bind(("127.0.0.1", 0)) # it is not bound
 print(seen, code, s.connect_ex(at))'`,
 		},
 		{
-			name: "a network of the command", allow: []string{"allowed.test", "--userns"}, want: "own",
+			name: "a network of the command", allow: []string{"allowed.test", "--userns"}, want: "own", needs: notInContainers("user namespaces are refused"),
 			script: `echo 'import socket
 l = socket.create_server(("10.7.7.7", 5000)); c = socket.create_connection(("10.7.7.7", 5000)); l.accept()[0].send(b"own"); print(c.recv(9))' >own.py
 				PATH=$PATH:/usr/sbin:/sbin unshare -Urn sh -c 'ip link set lo up; ip addr add 10.7.7.7/32 dev lo; exec /usr/bin/python3 own.py'`,
 		},
 		{
-			name: "Node", allow: []string{"allowed.test"}, want: "hello from allowed.test", reached: []string{"allowed.test"}, needs: node,
+			name: "Node", allow: []string{"allowed.test"}, want: "hello from allowed.test", reached: []string{"allowed.test"}, needs: nodeOf,
 			script: `NODE_EXTRA_CA_CERTS=$CA "$1" -e 'fetch("https://allowed.test/pub/x").then(r => r.text()).then(console.log)'`,
 		},
 		{name: "git", allow: []string{"git.test"}, script: `git clone -q https://git.test/hello.git /tmp/hello && cat /tmp/hello/README`, want: "hello from git", reached: []string{"git.test"}},
@@ -110,36 +156,69 @@ l = socket.create_server(("10.7.7.7", 5000)); c = socket.create_connection(("10.
 				git clone -q "ssh://git@git.test$(dirname "$CA")/hello.git" /tmp/hello && cat /tmp/hello/README`,
 		},
 		{
-			name: "Go", allow: []string{"goproxy.test"}, want: "hello from go", reached: []string{"goproxy.test"}, needs: goTool,
+			name: "Go", allow: []string{"goproxy.test"}, want: "hello from go", reached: []string{"goproxy.test"}, needs: goOf,
 			script: `export PATH=$1:$PATH GOPROXY=https://goproxy.test GOSUMDB=off GOTOOLCHAIN=local GOPATH=$PWD/gopath GOCACHE=$PWD/gocache GOFLAGS=-modcacherw GOENV=off
 				mkdir m; cd m; printf 'module m\n\ngo 1.20\n\nrequire hello.test/hello v1.0.0\n' >go.mod
 				go mod download hello.test/hello && grep -o 'hello from go' ../gopath/pkg/mod/hello.test/hello@v1.0.0/hello.go`,
 		},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			var args, options []string
-			if row.needs != nil {
-				args = row.needs(t)
-			}
-			for _, rule := range row.allow {
-				if strings.HasPrefix(rule, "--") {
-					options = append(options, rule)
-					continue
+		for _, p := range places(t) {
+			t.Run(p.name+"/"+row.name, func(t *testing.T) {
+				var args []string
+				if row.needs != nil {
+					args = row.needs(t, p)
 				}
-				options = append(options, "--allow", rule)
-				if strings.Contains(rule, " ") {
-					options = append(options, "--ca", "ephemeral")
+				options := p.options
+				for _, rule := range row.allow {
+					if strings.HasPrefix(rule, "--") {
+						options = append(options, rule)
+						continue
+					}
+					options = append(options, "--allow", rule)
+					if strings.Contains(rule, " ") {
+						options = append(options, "--ca", "ephemeral")
+					}
 				}
-			}
-			h := newHost(t, internet.PlainUID)
-			internet.Take()
-			got := h.exec(t, options, noProxy+row.script, args...)
-			if got.code != 0 || !strings.Contains(got.stdout, row.want) {
-				t.Error(got)
-			}
-			onlyAt(t, internet.Take(), row.reached...)
-		})
+				h := newHost(t, p.uid)
+				h.env = p.env
+				internet.Take()
+				got := h.exec(t, options, noProxy+p.trust()+row.script, args...)
+				if got.code != 0 || !strings.Contains(got.stdout, row.want) {
+					t.Error(got)
+				}
+				onlyAt(t, internet.Take(), row.reached...)
+			})
+		}
 	}
+}
+
+func notInContainers(reason string) func(t *testing.T, p place) []string {
+	return func(t *testing.T, p place) []string {
+		t.Helper()
+		if p.container {
+			t.Skipf("not in containers: %s", reason)
+		}
+		return nil
+	}
+}
+
+func nodeOf(t *testing.T, p place) []string {
+	t.Helper()
+	if !p.container {
+		return node(t)
+	}
+	const system = "/usr/bin/node"
+	if _, err := os.Stat(system); err != nil {
+		missing(t, system)
+	}
+	return []string{system}
+}
+
+// goOf returns the directory of the go command. Containers do not see the directory to which [network.Internet.Show] moves it.
+func goOf(t *testing.T, p place) []string {
+	t.Helper()
+	notInContainers("the toolchain is mounted for the tests alone")(t, p)
+	return goTool(t)
 }
 
 // What is not allowed fails at once, and the refusal names the rule that is missing.
@@ -156,11 +235,16 @@ func Test_Programs_Without_A_Proxy_Are_Refused_At_Once(t *testing.T) {
 		{"a packet", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", "connect 93.184.216.53:53"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			all := places(t)
 			for name, uid := range users() {
-				h := newHost(t, uid)
+				all = append(all, place{name: name, uid: uid})
+			}
+			for _, p := range all {
+				name, h := p.name, newHost(t, p.uid)
+				h.env = p.env
 				internet.Take()
 				internet.Names()
-				got := h.exec(t, []string{"--allow", "allowed.test"}, noProxy+row.script)
+				got := h.exec(t, append([]string{"--allow", "allowed.test"}, p.options...), noProxy+p.trust()+row.script)
 				if got.code == 0 || strings.Contains(got.stdout, "hello") || !strings.Contains(got.stderr+got.stdout, row.said) || !strings.Contains(got.stderr, row.refused) {
 					t.Errorf("%s: %v", name, got)
 				}
