@@ -16,7 +16,7 @@ import (
 type Explanation struct {
 	Kind    string  `json:"kind"`             // "path", "command", "host", "env"
 	Name    string  `json:"name"`             // what was asked for; a path is resolved
-	Verdict string  `json:"verdict"`          // path: "rw", "ro", "exclude", "private", "guarded", "masked"; else "allowed", "denied", "script", "preset", "absent", "masked"
+	Verdict string  `json:"verdict"`          // path: "rw", "ro", "exclude", "private", "guarded", "masked", "absent"; else "allowed", "denied", "script", "preset", "absent", "masked"
 	Reason  string  `json:"reason,omitempty"` // the verdict in words
 	Rule    string  `json:"rule,omitempty"`   // the deciding rule as it was written
 	Preset  string  `json:"preset,omitempty"` // the preset that it comes from
@@ -41,7 +41,7 @@ const (
 	VerdictGuarded = "guarded" // does not exist and must not be created
 	VerdictAllowed = "allowed"
 	VerdictDenied  = "denied"
-	VerdictAbsent  = "absent" // not set on the host
+	VerdictAbsent  = "absent" // a variable that is not set on the host; a path that a copy does not have
 	VerdictMasked  = "masked" // a placeholder replaces a secret
 )
 

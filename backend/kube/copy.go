@@ -33,7 +33,7 @@ func (i *instance) copyWorkspace(ctx context.Context) error {
 		if access, _ := i.Plan.Access(file); access == policy.Exclude {
 			return true
 		}
-		if kind != 0 || !isSecretFile(name) || isNamed(i.Plan, file) { // only a regular file has content
+		if kind != 0 || !i.Plan.IsLeftOut(file) { // only a regular file has content
 			return false
 		}
 		left = append(left, name)

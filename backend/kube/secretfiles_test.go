@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -55,6 +56,16 @@ func Test_Secret_Files_Are_Copied_Only_If_The_User_Names_Them(t *testing.T) {
 	want := "./.env.example\n./.envrc\n./environment\n./keys/id_ed25519.pub\n./link.env\n./named.env\n./sample.env\n./venv/.env/bin/x\n"
 	if res := b.run(t, spec, "sh", "-c", list); string(res.Stdout) != want {
 		t.Errorf("the pod has\n%swant\n%s%s", res.Stdout, want, res.Stderr)
+	}
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".env", ".env.local", "sub/.ENV.production", ".envrc", "keys/id_ed25519", "keys/id_ed25519.pub", "named.env", "globbed.env", "environment"} {
+		e := plan.ExplainCopiedPath(filepath.Join(dir, name))
+		if has := strings.Contains(want, "./"+name+"\n"); has != (e.Verdict == "rw") || !has && e.Verdict != policy.VerdictAbsent {
+			t.Errorf("%s is in the pod: %v, and is explained as %+v", name, has, e)
+		}
 	}
 	if len(notices) != 1 {
 		t.Fatalf("%d notices: %q", len(notices), notices)

@@ -93,7 +93,11 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	t := planTable{out: a.Out, plan: plan, home: plan.Home}
+	backend := f.Backend
+	if backend == "" {
+		backend = plan.Backend
+	}
+	t := planTable{out: a.Out, plan: plan, home: plan.Home, copied: backend == host.Kube}
 	if len(args) == 0 {
 		if f.json {
 			return a.PrintJSON(newPlanDocument(plan))
@@ -105,7 +109,7 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	if len(args) == 1 {
 		kind = guessKind(value, plan)
 	}
-	e := explainOne(plan, kind, value)
+	e := explainOne(plan, kind, value, t.copied)
 	if f.json {
 		return a.PrintJSON(e)
 	}
@@ -173,9 +177,13 @@ func guessKind(value string, plan *policy.Plan) string {
 	return "command"
 }
 
-func explainOne(plan *policy.Plan, kind, value string) policy.Explanation {
+// explainOne explains one value; copied reports whether the sandbox has a copy of the workspace and no other path of this host.
+func explainOne(plan *policy.Plan, kind, value string, copied bool) policy.Explanation {
 	switch kind {
 	case "path":
+		if copied {
+			return plan.ExplainCopiedPath(value)
+		}
 		return plan.ExplainPath(value)
 	case "command":
 		return plan.ExplainCommand(value)

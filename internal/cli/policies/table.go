@@ -17,9 +17,10 @@ import (
 // planTable prints a plan for people. Everything in it is escaped: paths and
 // names come from the tree and the environment.
 type planTable struct {
-	out  *console.Output
-	plan *policy.Plan
-	home string // shown as ~
+	out    *console.Output
+	plan   *policy.Plan
+	home   string // shown as ~
+	copied bool   // the sandbox has a copy of the workspace and no other path of this host
 }
 
 func (t *planTable) print() {
@@ -56,6 +57,9 @@ func (t *planTable) general() {
 		{"tmp", tmpMode(p)},
 		{"ssh agent", formatAgent(p)},
 		{"layers", strings.Join(layers, ", ")},
+	}
+	if t.copied {
+		rows = append(rows, []string{"files", "those of the image, and a copy of the workspace without what is hidden and without secret files such as .env"})
 	}
 	for _, name := range host.LimitNames {
 		if v := host.LimitValue(p.Limits.Limits, name); v != "" {
