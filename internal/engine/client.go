@@ -178,7 +178,7 @@ func (c *Client) Image(ctx context.Context, name string) (job.Image, error) {
 	if err != nil {
 		return job.Image{}, c.Wrap(err, "find "+name)
 	}
-	image := job.Image{ID: found.ID}
+	image := job.Image{ID: found.ID, Digests: found.RepoDigests}
 	if found.Config != nil {
 		image.Labels = found.Config.Labels
 	}

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strings"
@@ -34,11 +35,12 @@ type Tools struct {
 type Built struct {
 	Reference string            `json:"image"`
 	ID        string            `json:"id"`
+	From      string            `json:"from"`               // the exact image that it was built from: NAME@DIGEST, or an ID
 	Versions  map[string]string `json:"versions,omitempty"` // exact versions of the requested tools
 }
 
 // Build builds an image and its base images. It resolves inexact versions first, so that a new version invalidates the
-// engine's layer cache.
+// engine's layer cache, and builds each on exactly one image, which the labels [LabelFrom] and [LabelFromID] name.
 func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	if o.Image == "" {
 		o.Image = Base
@@ -49,13 +51,18 @@ func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	if err := CheckTag(o.Tag); err != nil {
 		return nil, err
 	}
-	args, err := o.baseArgs(ctx, e)
+	from := cmp.Or(o.From, o.Args["BASE"], DefaultFrom)
+	exact, err := o.pin(ctx, e, from)
+	if err != nil {
+		return nil, err
+	}
+	args, err := o.baseArgs(ctx, e, exact)
 	if err != nil {
 		return nil, err
 	}
 	var out []Built
 	for _, name := range Chain(o.Image) {
-		b := Built{Reference: Reference(name, o.Tag)}
+		b := Built{Reference: Reference(name, o.Tag), From: exact}
 		if name == Base {
 			b.Versions = toolArgs(args)
 		} else {
@@ -63,9 +70,12 @@ func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 			if args == nil {
 				args = map[string]string{}
 			}
-			args["BASE"] = out[len(out)-1].Reference
+			below := out[len(out)-1]
+			from, b.From = below.Reference, below.ID
+			args["BASE"] = below.ID
 		}
-		if b.ID, err = o.build(ctx, e, name, "", args); err != nil {
+		labels := map[string]string{LabelFrom: from, LabelFromID: b.From}
+		if b.ID, err = o.build(ctx, e, name, "", args, labels); err != nil {
 			return out, err
 		}
 		out = append(out, b)
@@ -74,7 +84,7 @@ func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 }
 
 // build builds one image, or one stage of it, without a name.
-func (o Options) build(ctx context.Context, e job.Engine, name, stage string, args map[string]string) (string, error) {
+func (o Options) build(ctx context.Context, e job.Engine, name, stage string, args, labels map[string]string) (string, error) {
 	files, err := Context(name)
 	if err != nil {
 		return "", err
@@ -83,6 +93,7 @@ func (o Options) build(ctx context.Context, e job.Engine, name, stage string, ar
 	if stage == "" {
 		b.Tags = []string{Reference(name, o.Tag)}
 		b.Labels = map[string]string{Label: name}
+		maps.Copy(b.Labels, labels)
 	}
 	return e.Build(ctx, b)
 }
@@ -90,13 +101,11 @@ func (o Options) build(ctx context.Context, e job.Engine, name, stage string, ar
 // Label is the label of our images; its value is one of [Names], or "repo".
 const Label = "agent-sandbox.image"
 
-// baseArgs returns the build arguments of the base image, with exact versions.
-func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string, error) {
+// baseArgs returns the build arguments of the base image, with exact versions; from is the image that it is built from.
+func (o Options) baseArgs(ctx context.Context, e job.Engine, from string) (map[string]string, error) {
 	args := map[string]string{}
 	maps.Copy(args, o.Args)
-	if o.From != "" {
-		args["BASE"] = o.From
-	}
+	args["BASE"] = from
 	if o.Registry != "" {
 		args["NPM_CONFIG_REGISTRY"] = o.Registry
 	}
@@ -123,7 +132,7 @@ func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string,
 	if len(wanted) == 0 {
 		return args, nil
 	}
-	stage, err := o.build(ctx, e, Base, "npm", maps.Clone(args))
+	stage, err := o.build(ctx, e, Base, "npm", maps.Clone(args), nil)
 	if err != nil {
 		return nil, err
 	}

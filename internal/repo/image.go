@@ -33,7 +33,8 @@ func (r Repo) Build(ctx context.Context, e job.Engine, trust *policy.Trust, base
 	if baseTag == "" {
 		baseTag = images.DefaultTag
 	}
-	if _, err := BaseImage(ctx, e, baseTag); err != nil {
+	base, err := BaseImage(ctx, e, baseTag)
+	if err != nil {
 		return "", err
 	}
 	registry, err := registryOf(ctx, e, images.Reference(images.Base, baseTag))
@@ -47,7 +48,7 @@ func (r Repo) Build(ctx context.Context, e job.Engine, trust *policy.Trust, base
 	maps.Copy(all, args)
 	return e.Build(ctx, job.Build{
 		Archive: recipe.archive, Tags: []string{r.Image()}, Args: all, Progress: progress,
-		Labels: map[string]string{images.Label: "repo", "agent-sandbox.repo-path": r.Path, labelRegistry: registry},
+		Labels: map[string]string{images.Label: "repo", "agent-sandbox.repo-path": r.Path, labelRegistry: registry, images.LabelFrom: images.Reference(images.Base, baseTag), images.LabelFromID: base},
 	})
 }
 

@@ -37,8 +37,9 @@ type Volumes interface {
 
 // Image is an image that an engine has.
 type Image struct {
-	ID     string
-	Labels map[string]string
+	ID      string
+	Digests []string // "name@sha256:..." of the registries that the image came from or went to
+	Labels  map[string]string
 }
 
 // Build is an image to build.

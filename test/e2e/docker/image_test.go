@@ -5,6 +5,7 @@ package docker_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func Test_Versions_Are_Resolved_Before_A_Build(t *testing.T) {
 	u := newUser(t)
 	u.buildBase()
 	var first, second []struct {
-		ID       string
+		ID, From string
 		Versions map[string]string
 	}
 	args := []string{"build-base", "--tag", baseTag + "-resolved", "--ast-grep-version", "latest", "--json"}
@@ -70,6 +71,15 @@ func Test_Versions_Are_Resolved_Before_A_Build(t *testing.T) {
 	version := first[0].Versions["ast-grep"]
 	if strings.Count(version, ".") != 2 || version == "latest" {
 		t.Errorf("latest is %q", version)
+	}
+	debian, err := lab.engine.Image(t.Context(), "debian:bookworm-slim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := lab.engine.Image(t.Context(), first[0].ID)
+	if from := first[0].From; err != nil || from != debian.ID && !slices.Contains(debian.Digests, from) ||
+		built.Labels["agent-sandbox.from"] != "debian:bookworm-slim" || built.Labels["agent-sandbox.from-id"] != from {
+		t.Errorf("it was built from %q, with the labels %q, %v; debian:bookworm-slim is %s", from, built.Labels, err, debian.ID)
 	}
 	if first[0].ID != second[0].ID {
 		t.Error("the same versions made another image")
@@ -102,6 +112,13 @@ func Test_Derived_Images_Have_The_Promised_Tools(t *testing.T) {
 	got := u.run(u.home, "build-base", "--image", "claude-full", "--tag", baseTag)
 	if want := "agent-sandbox-base:e2e\nagent-sandbox-claude:e2e\nagent-sandbox-claude-full:e2e\n"; got != want {
 		t.Errorf("it printed %q", got)
+	}
+	for _, pair := range [][2]string{{"claude", "base"}, {"claude-full", "claude"}} {
+		upper, err := lab.engine.Image(t.Context(), "agent-sandbox-"+pair[0]+":"+baseTag)
+		lower, lerr := lab.engine.Image(t.Context(), "agent-sandbox-"+pair[1]+":"+baseTag)
+		if err != nil || lerr != nil || upper.Labels["agent-sandbox.from"] != "agent-sandbox-"+pair[1]+":"+baseTag || upper.Labels["agent-sandbox.from-id"] != lower.ID {
+			t.Errorf("%s has the labels %q and %s is %s: %v, %v", pair[0], upper.Labels, pair[1], lower.ID, err, lerr)
+		}
 	}
 	const script = "node --version && python3 --version && claude --version && go version && id -un && " +
 		"for p in vim less tree ping netstat nslookup nc telnet zip unzip tar gzip htop ps sed awk grep git python; do command -v $p >/dev/null || echo no $p; done"
