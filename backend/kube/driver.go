@@ -54,7 +54,7 @@ func (d *Driver) connect() (*cluster.Cluster, error) {
 	if d.cluster != nil {
 		return d.cluster, nil
 	}
-	c, err := cluster.Open(cluster.Options{Env: d.options.Env, Context: d.options.Context, Namespace: d.options.Namespace})
+	c, err := cluster.Open(cluster.Options{Config: d.options.Config, Env: d.options.Env, Context: d.options.Context, Namespace: d.options.Namespace})
 	if err != nil {
 		return nil, err
 	}

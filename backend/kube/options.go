@@ -3,6 +3,8 @@ package kube
 import (
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
 )
 
@@ -17,9 +19,13 @@ const DefaultStorage = 10 << 30
 
 // Options configure a [Driver].
 type Options struct {
+	// Config is the client configuration of a program that has one, such as a controller's; nil: Env locates the cluster. The driver
+	// copies it, and reads neither a kubeconfig nor Context.
+	Config *rest.Config
+
 	Env        []string // of this process, "K=V": KUBECONFIG and HOME locate the cluster
 	Context    string   // of the kubeconfig; empty: its current one, or the cluster that this process runs in
-	Namespace  string   // for pods; empty: the context's
+	Namespace  string   // for pods; empty: the context's, with Config "default"
 	DataDir    string   // the directory to which the guest is extracted
 	Guest      string   // the guest program, for the cluster's nodes; empty: found or extracted
 	GuestImage string   // an image with the guest at [GuestPath] and [GuestVolumePath], for images without a shell; empty: the guest is sent

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,12 @@ func Test_An_Idle_Sandbox_Stops(t *testing.T) {
 	if state, err := d.State(ctx, "idle"); err != nil || state.Running {
 		t.Errorf("%+v, %v", state, err)
 	}
+	if pod, err := d.PodStatus(ctx, "idle"); err != nil || pod.Phase != "Succeeded" || len(pod.Containers) != 2 ||
+		slices.ContainsFunc(pod.Containers, func(c kube.PodContainer) bool {
+			return c.State != "terminated" || c.Reason != "Completed" || c.Restarts != 0
+		}) {
+		t.Errorf("the pod that has ended: %+v, %v", pod, err)
+	}
 	if err := d.Start(ctx, "idle", os.Environ()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +110,9 @@ func Test_An_Idle_Sandbox_Stops(t *testing.T) {
 	}
 	if records, err := d.Records(ctx); err != nil || len(records) != 0 {
 		t.Errorf("%+v, %v", records, err)
+	}
+	if pod, err := d.PodStatus(ctx, "idle"); sandbox.CodeOf(err) != sandbox.NotFound {
+		t.Errorf("a sandbox that does not exist: %+v, %v", pod, err)
 	}
 }
 

@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -145,6 +147,29 @@ func (pattern) Read(p []byte) (int, error) {
 		p[i] = byte(max(0, i%512-256))
 	}
 	return len(p), nil
+}
+
+// A program's own client configuration is enough, and is not changed.
+func Test_A_Client_Configuration_Locates_The_Cluster(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.UserAgent = "a program"
+	o := b.options
+	o.Env, o.Config, o.Context = []string{"HOME=" + t.TempDir()}, config, "no-such-context"
+	b.driver = kube.New(o)
+	if res := b.run(t, sandbox.Spec{}, "echo", "runs"); string(res.Stdout) != "runs\n" {
+		t.Errorf("%+v", res)
+	}
+	if config.UserAgent != "a program" || config.WrapTransport != nil || config.APIPath != "" {
+		t.Errorf("the configuration has changed: %+v", config)
+	}
+	o.Config = nil
+	b.driver = kube.New(o)
+	wants(t, b.fails(t, sandbox.Spec{}), sandbox.Invalid, "no-such-context")
 }
 
 func Test_A_Pod_That_Is_Deleted_Ends_Its_Commands_With_The_Reason(t *testing.T) {

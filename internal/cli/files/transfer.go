@@ -22,6 +22,7 @@ import (
 // NewPut returns the command put.
 func NewPut(a *console.App) *cobra.Command {
 	var at inventory.Place
+	var limit console.Timeout
 	cmd := &cobra.Command{
 		Use:   "put [flags] HOSTPATH|- NAME:PATH",
 		Short: "copy a file or directory into a sandbox",
@@ -37,21 +38,25 @@ else becomes the file PATH.`,
 			if err != nil {
 				return err
 			}
-			return withSandbox(cmd.Context(), a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
-				if args[0] == "-" {
-					return transfer.PutStream(ctx, box, a.Stdio.Stdin, inside)
-				}
-				return transfer.In(ctx, box, args[0], inside, writableBy(a, name, at))
+			return limit.Run(cmd.Context(), func(ctx context.Context) error {
+				return withSandbox(ctx, a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
+					if args[0] == "-" {
+						return transfer.PutStream(ctx, box, a.Stdio.Stdin, inside)
+					}
+					return transfer.In(ctx, box, args[0], inside, writableBy(a, name, at))
+				})
 			})
 		},
 	}
 	at.Register(cmd.Flags())
-	return console.Describe(cmd, console.ExitSimple)
+	limit.Register(cmd.Flags())
+	return console.Describe(cmd, console.ExitLimited)
 }
 
 // NewGet returns the command get.
 func NewGet(a *console.App) *cobra.Command {
 	var at inventory.Place
+	var limit console.Timeout
 	var size string
 	var asJSON bool
 	l := transfer.Limits{Entries: transfer.DefaultEntries}
@@ -79,16 +84,19 @@ such as git hooks and .envrc: read them before you use them.`,
 				return console.UsageError(cmd.CommandPath(), "--json does not go with -: both use standard output")
 			}
 			l.Bytes = int64(bytes)
-			return withSandbox(cmd.Context(), a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
-				return fetchFiles(ctx, a, box, inside, args[1], asJSON, transfer.OutOptions{Limits: l, Writable: writableBy(a, name, at)})
+			return limit.Run(cmd.Context(), func(ctx context.Context) error {
+				return withSandbox(ctx, a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
+					return fetchFiles(ctx, a, box, inside, args[1], asJSON, transfer.OutOptions{Limits: l, Writable: writableBy(a, name, at)})
+				})
 			})
 		},
 	}
 	at.Register(cmd.Flags())
+	limit.Register(cmd.Flags())
 	cmd.Flags().StringVar(&size, "max-size", "64GiB", "fail when it is more than `SIZE`")
 	cmd.Flags().Int64Var(&l.Entries, "max-entries", l.Entries, "fail when it is more than `N` files and directories")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return console.Describe(cmd, console.ExitSimple)
+	return console.Describe(cmd, console.ExitLimited)
 }
 
 // maxObeyed is the number of obeyed files that get lists: a sandbox can have any number of them.

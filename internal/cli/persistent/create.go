@@ -19,6 +19,7 @@ import (
 func NewCreate(a *console.App) *cobra.Command {
 	var f host.Options
 	var k inventory.Lifetime
+	var limit console.Timeout
 	cmd := &cobra.Command{
 		Use:   "create [flags] [NAME]",
 		Short: "create a persistent sandbox",
@@ -42,12 +43,13 @@ agent-sandbox destroy work`,
 				return console.UsageError(cmd.CommandPath(), "--idle, --ttl and --warm are not negative")
 			}
 			f.Cluster.Storage, f.Cluster.StorageClass = k.Storage, k.StorageClass
-			return createSandbox(cmd.Context(), a, &f, k, name)
+			return limit.Run(cmd.Context(), func(ctx context.Context) error { return createSandbox(ctx, a, &f, k, name) })
 		},
 	}
 	f.Register(cmd.Flags())
 	k.Register(cmd.Flags())
-	return console.Describe(cmd, console.ExitSimple)
+	limit.Register(cmd.Flags())
+	return console.Describe(cmd, console.ExitLimited)
 }
 
 func chooseName(args []string) (string, error) {

@@ -26,6 +26,7 @@ type document struct {
 	Problem string           `json:"problem,omitempty"` // why some state is unknown
 
 	Cluster *persist.Cluster `json:"cluster,omitempty"` // the place of a pod
+	Pod     *inventory.Pod   `json:"pod,omitempty"`     // of status: what the cluster reports about the pod
 
 	// Of the sandboxes of repositories.
 	Repo    string           `json:"repo,omitempty"`    // its directory

@@ -2,6 +2,7 @@ package persistent
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +17,11 @@ func NewStatus(a *console.App) *cobra.Command {
 	var f repository.Flags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:               "status [flags] [NAME]",
-		Short:             "show a sandbox's status",
-		Long:              "Without NAME it is the sandbox of the working directory's repository, or with --branch\nthat of a branch.",
+		Use:   "status [flags] [NAME]",
+		Short: "show a sandbox's status",
+		Long: `Without NAME it is the sandbox of the working directory's repository, or with --branch
+that of a branch. Of a pod it also shows the node, the phase, the conditions, and the
+containers with their restarts, as the cluster reports them.`,
 		Example:           "agent-sandbox status work\nagent-sandbox status --json work | jq .running",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -57,9 +60,21 @@ func printStatus(ctx context.Context, a *console.App, name string, at inventory.
 		return err
 	}
 	doc := queryDocument(ctx, k, record)
+	if doc.Pod, err = inventory.QueryPod(ctx, k); err != nil && doc.Problem == "" {
+		doc.Problem = err.Error()
+	}
 	if asJSON {
 		return a.PrintJSON(doc)
 	}
 	printSandboxes(a, []document{doc})
+	if doc.Pod == nil {
+		return nil
+	}
+	for _, rows := range doc.Pod.Tables() {
+		if len(rows) > 1 {
+			fmt.Fprintln(a.Out)
+			a.PrintColumns(rows)
+		}
+	}
 	return nil
 }

@@ -43,14 +43,18 @@ var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
 
 // Options select a cluster and a namespace.
 type Options struct {
-	Env       []string // "K=V"; KUBECONFIG and HOME are read
-	Context   string   // of the kubeconfig; empty: its current one
-	Namespace string   // empty: the context's
+	Config    *rest.Config // of the program; nil: the next two locate the cluster
+	Env       []string     // "K=V"; KUBECONFIG and HOME are read
+	Context   string       // of the kubeconfig; empty: its current one
+	Namespace string       // empty: the context's, with Config "default"
 }
 
 // Open finds a cluster as kubectl does: the kubeconfig that KUBECONFIG names, or that of the home directory, with its
 // credential plugins; without a kubeconfig the cluster in which this process runs. It sends no request.
 func Open(o Options) (*Cluster, error) {
+	if o.Config != nil { // the program has chosen its logger, too
+		return open(rest.CopyConfig(o.Config), "", cmp.Or(o.Namespace, metav1.NamespaceDefault))
+	}
 	silence()
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: kubeconfigs(o.Env), WarnIfAllMissing: false}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
@@ -71,6 +75,11 @@ func Open(o Options) (*Cluster, error) {
 			return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err))
 		}
 	}
+	return open(config, cmp.Or(o.Context, raw.CurrentContext), namespace)
+}
+
+// open returns a client with a configuration, which it changes.
+func open(config *rest.Config, name, namespace string) (*Cluster, error) {
 	config.QPS = -1 // the server has its own fairness
 	config.UserAgent = "agent-sandbox"
 	config.WarningHandler = rest.NoWarnings{}
@@ -94,7 +103,7 @@ func Open(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "kubeconfig: %w", OneLine(err))
 	}
-	return &Cluster{config: config, rest: client, params: runtime.NewParameterCodec(scheme), Context: cmp.Or(o.Context, raw.CurrentContext), Namespace: namespace}, nil
+	return &Cluster{config: config, rest: client, params: runtime.NewParameterCodec(scheme), Context: name, Namespace: namespace}, nil
 }
 
 func kubeconfigs(env []string) []string {
