@@ -15,9 +15,17 @@ import (
 )
 
 // PutStream extracts the user's own archive into a directory of a sandbox. If the stream is not a tar archive, it
-// becomes the content of the file insidePath.
+// becomes the content of the file insidePath. When ctx ends, PutStream returns; a read of r that waits then, as one of a terminal or
+// a pipe does, goes on until r has something, and its bytes are dropped.
 func PutStream(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
-	input := bufio.NewReader(r)
+	passed, w := io.Pipe()
+	defer passed.Close()
+	defer context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })() // documented to return nil
+	go func() { // nothing stops a read of standard input
+		_, err := io.Copy(w, r)
+		_ = w.CloseWithError(err) // documented to return nil
+	}()
+	input := bufio.NewReader(passed)
 	first, err := input.Peek(tarBlock)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
