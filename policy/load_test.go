@@ -143,7 +143,7 @@ func Test_Load_Refuses_With_One_Line(t *testing.T) {
 		}, "DIR/.agent-sandbox.json: found .agent-sandbox.jsonc beside it, expected one of them", sandbox.Invalid},
 		{
 			"a broken file has its line", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.project(), "{\n\"x\": 1}") },
-			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, assistants", sandbox.Invalid,
+			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits, requests, assistants", sandbox.Invalid,
 		},
 		{
 			"a directory", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.project()+"/x", "") },

@@ -36,6 +36,8 @@ type Plan struct {
 	Env      []string // final environment, "K=V", sorted by name
 	Dropped  []Dropped
 	Limits   Limits
+	Requests sandbox.Requests
+	reserved string // where the policy sets a request; empty: nowhere
 
 	// Network has one mode for all layers, each rule once, "HOSTPORT:PORT" in Publish, and
 	// as CA "", "ephemeral" or an absolute path, which is hidden inside.
@@ -173,6 +175,15 @@ func (p *Plan) CheckNoSSHAgent() error {
 	}
 	return sandbox.Errorf(sandbox.Unsupported, "@ssh-agent: this backend does not serve the SSH agent").
 		WithHint("leave the preset out, or use --backend bwrap")
+}
+
+// CheckNoRequests returns Unsupported when the policy reserves resources. Backends without a cluster call it.
+func (p *Plan) CheckNoRequests() error {
+	if p.reserved == "" {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "requests in %s: only a cluster reserves resources", p.reserved).
+		WithHint("take them out of the policy, or use --backend kube")
 }
 
 // Limits are the limits of a plan. A limit that only the defaults ask for is

@@ -52,6 +52,7 @@ func resolve(spec sandbox.Spec) (*Plan, filesystem.Host, error) {
 		Backend: s.backend, Docker: s.docker, Userns: s.userns, Debug: s.debuggers, KeepTmp: s.keepTmp,
 		Limits: resolveLimits(layers),
 	}
+	p.addRequests(layers)
 	if p.Dir == "" {
 		p.Dir = "/tmp"
 	}

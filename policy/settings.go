@@ -63,6 +63,18 @@ func resolveLimits(layers []sandbox.Layer) Limits {
 	return out
 }
 
+// addRequests takes each request from the last layer that sets it.
+func (p *Plan) addRequests(layers []sandbox.Layer) {
+	for _, l := range layers {
+		if n := l.Policy.Requests.Memory; n != 0 {
+			p.Requests.Memory, p.reserved = n, layer.Source(l, "requests.memory")
+		}
+		if n := l.Policy.Requests.CPU; n != 0 {
+			p.Requests.CPU, p.reserved = n, layer.Source(l, "requests.cpu")
+		}
+	}
+}
+
 func mergeLimit[T cmp.Ordered](out *Limits, l sandbox.Layer, name string, to *T, v T) {
 	var unset T
 	if v == unset {

@@ -30,7 +30,7 @@ func checkLayers(layers []sandbox.Layer) error {
 //   - docker, userns and debuggers only to false
 //   - backend not at all: another backend may isolate less
 //   - commands only to false, or to the command's preset where it runs freely
-//   - env only deny; limits only lower; no sockets
+//   - env only deny; limits only lower; no sockets, no requests
 //   - filesystem.tmp only to "fresh": with "keep" commands find files of earlier runs
 //   - assistants not at all: workspaces of all projects are removed by it
 func checkTightens(layers []sandbox.Layer) error {
@@ -92,6 +92,8 @@ func findLoosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	}
 	add("assistants.workspace_retention", p.Assistants.WorkspaceRetention != 0)
 	add("assistants.cleanup_schedule", p.Assistants.CleanupSchedule != "")
+	add("requests.memory", p.Requests.Memory != 0)
+	add("requests.cpu", p.Requests.CPU != 0)
 	return append(keys, raisedLimits(resolveLimits(below).Limits, p.Limits)...)
 }
 

@@ -80,6 +80,8 @@ func Test_Settings_Of_An_Untrusted_Layer_Only_Tighten(t *testing.T) {
 		{"more processes than the default", `{}`, `{"limits": {"pids": 4097}}`, "1: limits.pids"},
 		{"more time", openGlobal, `{"limits": {"wall": "11m"}}`, "1: limits.wall"},
 		{"more memory", openGlobal, `{"limits": {"memory": "3GiB"}}`, "1: limits.memory"},
+		{"reserved memory", `{}`, `{"requests": {"memory": "1MiB"}}`, "1: requests.memory"},
+		{"reserved processors", `{}`, `{"requests": {"cpu": 0.1}}`, "1: requests.cpu"},
 		{"more processors", openGlobal, `{"limits": {"cpu": 2.1}}`, "1: limits.cpu"},
 		{"more output than we keep", `{}`, `{"limits": {"output": "17MiB"}}`, "1: limits.output"},
 		{"larger files than memory has", `{}`, `{"limits": {"file": "300MiB"}}`, "1: limits.file"},

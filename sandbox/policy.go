@@ -25,6 +25,8 @@ type Policy struct {
 	Env    Env    `json:"env,omitzero"`    // the environment
 	Limits Limits `json:"limits,omitzero"` // resources
 
+	Requests Requests `json:"requests,omitzero"` // resources that a cluster reserves
+
 	Assistants Assistants `json:"assistants,omitzero"` // their state; only of the user's own configuration
 }
 
@@ -97,6 +99,14 @@ type Limits struct {
 	Nodes  int      `json:"nodes,omitempty"`  // files and directories that commands make, in memory; see [DefaultMemoryNodes]
 	Pids   int      `json:"pids,omitempty"`   // processes and threads at one time
 	CPU    float64  `json:"cpu,omitempty"`    // processors, 1.5 is one and a half
+}
+
+// Requests are the resources that a cluster reserves for a sandbox on a node, as in the requests of a container: what it gets at
+// least, and what the cluster's quota counts. Zero means the value of the layer below, and the backend's own at the bottom. A driver
+// without a cluster refuses to start.
+type Requests struct {
+	Memory Bytes   `json:"memory,omitempty"` // at most the limit of memory
+	CPU    float64 `json:"cpu,omitempty"`    // processors, 0.5 is a half; at most the limit of processors
 }
 
 // The limits in memory when the policy sets none, large enough for a repository with its node_modules. Other backends have no

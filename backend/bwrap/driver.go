@@ -69,6 +69,9 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err := plan.CheckLimitsOfDisk(); err != nil {
 		return nil, err
 	}
+	if err := plan.CheckNoRequests(); err != nil {
+		return nil, err
+	}
 	if err := checkStage(spec, plan); err != nil {
 		return nil, err
 	}

@@ -105,6 +105,9 @@ func checkSupported(spec sandbox.Spec, plan *policy.Plan) error {
 	if err := plan.CheckNoSSHAgent(); err != nil {
 		return err
 	}
+	if err := plan.CheckNoRequests(); err != nil {
+		return err
+	}
 	switch {
 	case spec.Stage != "":
 		return unsupported("a container works on the workspace itself, not on a stage", "--backend bwrap has stages")

@@ -70,6 +70,35 @@ func Test_A_Pod_That_Fills_A_Volume_Is_Evicted_And_Says_So(t *testing.T) {
 	wants(t, err, sandbox.Closed, "evicted", `"guest"`, "64Mi")
 }
 
+func Test_A_Pod_Requests_What_The_Policy_Reserves(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, row := range []struct {
+		requests sandbox.Requests
+		limits   sandbox.Limits
+		want     string // the requests and the limits of the pod, or the error
+	}{
+		{sandbox.Requests{}, sandbox.Limits{}, "100m 512Mi of 2 1Gi"},
+		{sandbox.Requests{Memory: 64 << 20, CPU: 0.01}, sandbox.Limits{Memory: 128 << 20, CPU: 1}, "10m 64Mi of 1 128Mi"},
+		{sandbox.Requests{Memory: 1536 << 20}, sandbox.Limits{}, "100m 1536Mi of 2 1536Mi"},
+		{sandbox.Requests{Memory: 2 << 30}, sandbox.Limits{Memory: 1 << 30}, "requests.memory: 2GiB is more than limits.memory, 1GiB"},
+		{sandbox.Requests{CPU: 3}, sandbox.Limits{CPU: 1}, "requests.cpu: 3 is more than limits.cpu, 1"},
+	} {
+		s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{Policy: sandbox.Policy{Requests: row.requests, Limits: row.limits}})
+		if err != nil {
+			wants(t, err, sandbox.Invalid, row.want)
+			continue
+		}
+		const fields = `{.spec.containers[0].resources.requests.cpu} {.spec.containers[0].resources.requests.memory} of {.spec.containers[0].resources.limits.cpu} {.spec.containers[0].resources.limits.memory}`
+		if got := kubectl(t, "", "get", "pod", "agent-sandbox-"+s.ID(), "-n", b.namespace, "-o", "jsonpath="+fields); got != row.want {
+			t.Errorf("%+v of %+v: the pod has %q, want %q", row.requests, row.limits, got, row.want)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func Test_A_Pod_Ends_At_Its_Deadline_And_Says_So(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -80,6 +109,27 @@ func Test_A_Pod_Ends_At_Its_Deadline_And_Says_So(t *testing.T) {
 	long := sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{Wall: sandbox.Duration(time.Hour)}}}
 	if res := b.run(t, long, "sleep", "10"); res.Code != 0 { // a command may take what the policy gives it
 		t.Errorf("%+v", res)
+	}
+}
+
+func Test_A_Command_At_The_Memory_Limit_Of_Its_Pod_Says_So(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 128 << 20}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]string{`exec perl -e 'push @a, "x" x (1 << 20) while 1'`: "memory limit of 128MiB", "kill -9 $$": ""} {
+		run, err := s.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", script}}, sandbox.Stdio{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := run.Wait(); err != nil || exit.Code != 137 || exit.Reason != want {
+			t.Errorf("%s: %+v, %v, want 137 and %q", script, exit, err, want)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

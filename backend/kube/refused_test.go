@@ -77,6 +77,13 @@ func Test_The_Error_Says_Why_A_Pod_Does_Not_Start(t *testing.T) {
 		b.quota(t, "pods", "0")
 		wants(t, b.fails(t, sandbox.Spec{}), sandbox.Exhausted, "exceeded quota: small")
 	})
+	t.Run("a quota that the second container exceeds", func(t *testing.T) {
+		b := newBed(t)
+		b.quota(t, "limits.cpu", "3")
+		err := b.fails(t, sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{CPU: 2}}})
+		wants(t, err, sandbox.Exhausted, "requested: limits.cpu=4", "2 processors and 128Mi of memory are for the pod's second container")
+		b.run(t, sandbox.Spec{Policy: sandbox.Policy{Limits: sandbox.Limits{CPU: 1}}}, "true")
+	})
 	t.Run("no namespace", func(t *testing.T) {
 		o := b.options
 		o.Namespace = "no-such-namespace"

@@ -179,6 +179,9 @@ func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
 	if err := plan.CheckNoSSHAgent(); err != nil {
 		return none, err
 	}
+	if err := plan.CheckNoRequests(); err != nil {
+		return none, err
+	}
 	switch {
 	case spec.Stage != "":
 		return none, unsupported("changes stay in memory, and stages on disk are not for them", "leave --stage out, and apply the changes with --apply")

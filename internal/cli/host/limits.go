@@ -2,6 +2,7 @@ package host
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -32,6 +33,15 @@ func LimitValue(l sandbox.Limits, name string) string {
 		return strconv.FormatFloat(l.CPU, 'g', -1, 64)
 	}
 	return ""
+}
+
+// RequestLines returns a line for each request that is set.
+func RequestLines(r sandbox.Requests) []string {
+	lines := LimitLines(sandbox.Limits{Memory: r.Memory, CPU: r.CPU})
+	for i := range lines {
+		lines[i] = "request" + strings.TrimPrefix(lines[i], "limit")
+	}
+	return lines
 }
 
 // LimitLines returns a line for each limit that is set.

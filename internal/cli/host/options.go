@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	})
 	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5, and for the\nbackend virtual disk=4GiB nodes=100000", func(s string) error {
 		return setLimits(&p.Limits, s)
+	})
+	console.AddFlag(fs, "request", "", "reserve resources of the cluster: `NAME=VALUE`[,...] of memory=512MiB cpu=0.5 (kube)", func(s string) error {
+		return setRequests(&p.Requests, s)
 	})
 	fs.CountVarP(&o.verbose, "verbose", "v", "print the configuration files, the plan and harmless denials on stderr;\n-vv: also how layers were merged, and the options of the isolation")
 	fs.BoolVar(&o.debug, "debug", false, "the same as -vv")
@@ -134,6 +138,21 @@ func setLimits(l *sandbox.Limits, s string) error {
 		if err := setLimit(l, name, value); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+func setRequests(r *sandbox.Requests, s string) error {
+	for item := range strings.SplitSeq(s, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		var l sandbox.Limits
+		if name != "memory" && name != "cpu" {
+			return fmt.Errorf("expected memory=SIZE or cpu=NUMBER, got %q", item)
+		}
+		if err := setLimit(&l, name, value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.Memory, r.CPU = cmp.Or(l.Memory, r.Memory), cmp.Or(l.CPU, r.CPU)
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type planDocument struct {
 	Env       []string           `json:"env"`
 	Dropped   []droppedDocument  `json:"env_dropped"`
 	Limits    map[string]string  `json:"limits"`
+	Requests  sandbox.Requests   `json:"requests,omitzero"`
 	Required  map[string]string  `json:"limits_required,omitempty"` // limit to the source that asks for it
 }
 
@@ -123,7 +124,7 @@ func newPlanDocument(p *policy.Plan) planDocument {
 		Tmp: tmpMode(p), SSHAgent: p.SSHAgent, Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
-		Limits: map[string]string{}, Required: p.Limits.Required,
+		Limits: map[string]string{}, Required: p.Limits.Required, Requests: p.Requests,
 	}
 	if n := p.Nested; len(n.Roots) > 0 {
 		d.Nested = nestedDocument{n.Roots, n.Names, n.Dependencies, n.Open}

@@ -70,6 +70,10 @@ func (t *planTable) general() {
 			rows = append(rows, []string{"limit " + name, v + " (" + source + ")"})
 		}
 	}
+	for _, line := range host.RequestLines(p.Requests) {
+		name, value, _ := strings.Cut(line, " = ")
+		rows = append(rows, []string{strings.Replace(name, ":", "", 1), value + " (reserved in the cluster)"})
+	}
 	t.table(rows)
 }
 

@@ -350,7 +350,7 @@ func listOpenings(p sandbox.Policy) []string {
 	for _, name := range slices.Sorted(maps.Keys(p.Env.Set)) {
 		add("environment: set %s=%s", name, p.Env.Set[name])
 	}
-	return append(out, host.LimitLines(p.Limits)...)
+	return append(append(out, host.LimitLines(p.Limits)...), host.RequestLines(p.Requests)...)
 }
 
 // listNetworkOpenings does the same for the network and secrets.

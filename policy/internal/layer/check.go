@@ -34,7 +34,7 @@ var (
 // one line that names the layer's file and line, or the layer.
 func Check(l sandbox.Layer) error {
 	for _, check := range []func(sandbox.Layer) *sandbox.Error{
-		checkChoices, checkNetwork, checkSecrets, checkFilesystem, checkCommands, checkEnv, checkLimits,
+		checkChoices, checkNetwork, checkSecrets, checkFilesystem, checkCommands, checkEnv, checkLimits, checkRequests,
 	} {
 		if err := check(l); err != nil {
 			return err
@@ -182,4 +182,16 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 
 func compileLater(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+func checkRequests(l sandbox.Layer) *sandbox.Error {
+	asked := l.Policy.Requests
+	if asked.Memory < 0 {
+		return Errorf(l, "requests.memory", `found a negative value, expected a positive size such as "512MiB"`)
+	}
+	// As in checkLimits.
+	if ok := asked.CPU >= MinCPU && asked.CPU <= MaxCPU; !ok && (asked.CPU != 0 || l.Lines["requests.cpu"] > 0) {
+		return Errorf(l, "requests.cpu", "found %v, expected a number of processors from %v to %d", asked.CPU, MinCPU, MaxCPU)
+	}
+	return nil
 }

@@ -70,6 +70,8 @@ func flagSource(key string) string {
 		return "--cmd"
 	case "limits":
 		return "--limit"
+	case "requests":
+		return "--request"
 	case "filesystem":
 		switch rest {
 		case "presets":

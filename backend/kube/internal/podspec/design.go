@@ -91,6 +91,9 @@ func (p *Design) Check() error {
 			return Unsupported("commands."+c.Name, "commands of an image that is not here cannot be wrapped ("+c.Source+")", "--backend docker can")
 		}
 	}
+	if err := p.checkRequests(); err != nil {
+		return err
+	}
 	if t := spec.Target; t != "" && !canMount(t) {
 		return sandbox.Errorf(sandbox.Invalid, "target %q is not an absolute path", t)
 	}

@@ -132,24 +132,53 @@ func (p *Design) containerSecurity() *corev1.SecurityContext {
 	}
 }
 
-// resources returns the policy's limits, or defaults for an ordinary command. The limit on the node's disk is the sum of the
+// checkRequests returns Invalid for a request above its limit. A limit that the policy does not set is raised to the request.
+func (p *Design) checkRequests() error {
+	asked, limits := p.Plan.Requests, p.Plan.Limits
+	if limits.Memory > 0 && asked.Memory > limits.Memory {
+		return sandbox.Errorf(sandbox.Invalid, "requests.memory: %s is more than limits.memory, %s", asked.Memory, limits.Memory).WithHint("raise the limit, or request less")
+	}
+	if limits.CPU > 0 && asked.CPU > limits.CPU {
+		return sandbox.Errorf(sandbox.Invalid, "requests.cpu: %v is more than limits.cpu, %v", asked.CPU, limits.CPU).WithHint("raise the limit, or request less")
+	}
+	return nil
+}
+
+// milli returns a number of processors.
+func milli(n float64) resource.Quantity {
+	return *resource.NewMilliQuantity(max(1, int64(n*1000)), resource.DecimalSI)
+}
+
+// resources returns the policy's limits and requests, or defaults for an ordinary command. The limit on the node's disk is the sum of the
 // volumes' sizes, so that each volume can be filled.
 func (p *Design) resources(l *volumeLayout) corev1.ResourceRequirements {
 	cpu, memory := resource.MustParse(limitCPU), int64(limitMemory)
 	if n := p.Plan.Limits.CPU; n > 0 {
-		cpu = *resource.NewMilliQuantity(max(1, int64(n*1000)), resource.DecimalSI)
+		cpu = milli(n)
 	}
 	if n := p.Plan.Limits.Memory; n > 0 {
 		memory = int64(n)
 	}
-	asked := resource.MustParse(requestCPU)
+	asked, reserved := resource.MustParse(requestCPU), int64(requestMemory)
+	if n := p.Plan.Requests.CPU; n > 0 {
+		asked = milli(n)
+	}
+	if n := p.Plan.Requests.Memory; n > 0 {
+		reserved = int64(n)
+	}
+	if p.Plan.Requests.CPU > 0 && p.Plan.Limits.CPU == 0 && asked.Cmp(cpu) > 0 {
+		cpu = asked
+	}
+	if p.Plan.Requests.Memory > 0 && p.Plan.Limits.Memory == 0 {
+		memory = max(memory, reserved)
+	}
 	if asked.Cmp(cpu) > 0 {
 		asked = cpu
 	}
 	bytes := func(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.BinarySI) }
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
-			corev1.ResourceCPU: asked, corev1.ResourceMemory: bytes(min(requestMemory, memory)), corev1.ResourceEphemeralStorage: bytes(requestStorage),
+			corev1.ResourceCPU: asked, corev1.ResourceMemory: bytes(min(reserved, memory)), corev1.ResourceEphemeralStorage: bytes(requestStorage),
 		},
 		Limits: corev1.ResourceList{
 			corev1.ResourceCPU: cpu, corev1.ResourceMemory: bytes(memory), corev1.ResourceEphemeralStorage: bytes(l.disk() + limitLogs),
