@@ -14,7 +14,7 @@ func newSkillValidate(a *console.App) *cobra.Command {
 		Long: `PATH is a skill's directory or its SKILL.md. The verdict is that of the format's
 reference validator; warnings do not change it. Each problem is a line:
 FILE:LINE: error or warning: what is wrong.`,
-		Example: "agent-sandbox skill validate .claude/skills/*\nagent-sandbox skill validate --json . | jq '.[].valid'",
+		Example: "agent-sandbox skill validate .claude/skills/*\nagent-sandbox skill validate --json skills/review | jq '.[].valid'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return console.UsageError(cmd.CommandPath(), "no skill was named")

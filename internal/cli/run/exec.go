@@ -51,7 +51,7 @@ paths are relative to the working directory (-C). Flags that take a PATH, NAME o
 NAME=VALUE may be repeated; they count as the last layer of the configuration.`
 	cmd.Example = `agent-sandbox exec make test
 agent-sandbox exec --network --rw ~/.cache/pip -- pip install -e .
-agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,memory=2GiB ./agent
+agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,pids=500 ./agent
 agent-sandbox exec --stage -- npm audit fix && agent-sandbox stage diff
 agent-sandbox create work && agent-sandbox exec --in work -- make test
 agent-sandbox exec --json -- go vet ./...
