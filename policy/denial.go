@@ -99,6 +99,13 @@ func (p *Plan) DeniedSSHAgent(what string) sandbox.Denial {
 	})
 }
 
+// DeniedGPGAgent is DeniedSSHAgent for the user's GnuPG agent.
+func (p *Plan) DeniedGPGAgent(what string) sandbox.Denial {
+	return denial(sandbox.DeniedSocket, "ask", jsonc.OneLine("gpg-agent to "+what), Explanation{
+		Reason: "commands may list keys and sign with them", Rule: "@gpg-agent", Source: "built in",
+	})
+}
+
 // DeniedAddress describes that a command tried to reach an address of the
 // network without the proxy.
 func (p *Plan) DeniedAddress(address string) sandbox.Denial {

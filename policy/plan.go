@@ -29,6 +29,7 @@ type Plan struct {
 	Commands []Command   // by name
 	Sockets  []string    // host Unix sockets that may be connected to, the Docker socket included
 	SSHAgent string      // the socket of the user's SSH agent, of which commands may list identities and sign; empty: none
+	GPGAgent GPGAgent    // the GnuPG agent of which commands may list keys and sign; its zero value: none
 	Docker   bool
 	Userns   bool
 	Debug    bool
@@ -52,6 +53,9 @@ type Plan struct {
 	Rules  []Rule  // every path rule that was considered, in order of precedence, the losing ones included
 	Layers []Layer // the layers that were read, for messages
 }
+
+// GPGAgent is the user's GnuPG agent and keyring.
+type GPGAgent = filesystem.GPGAgent
 
 // Layer names a layer of configuration that took part in a plan.
 type Layer struct {
@@ -168,13 +172,22 @@ func (p *Plan) CheckFreshTmp() error {
 		WithHint("leave --tmp keep out, or use --backend bwrap")
 }
 
-// CheckNoSSHAgent returns Unsupported when commands may use the user's SSH agent. Backends that cannot serve it call it.
-func (p *Plan) CheckNoSSHAgent() error {
-	if p.SSHAgent == "" {
-		return nil
+// CheckNoAgents returns Unsupported when commands may use the user's SSH agent or GnuPG agent. Backends that cannot serve them call it.
+func (p *Plan) CheckNoAgents() error {
+	for _, agent := range []struct{ preset, socket, name string }{{"@ssh-agent", p.SSHAgent, "SSH"}, {"@gpg-agent", p.GPGAgent.Socket, "GnuPG"}} {
+		if agent.socket != "" {
+			return sandbox.Errorf(sandbox.Unsupported, "%s: this backend does not serve the %s agent", agent.preset, agent.name).
+				WithHint("leave the preset out, or use --backend bwrap")
+		}
 	}
-	return sandbox.Errorf(sandbox.Unsupported, "@ssh-agent: this backend does not serve the SSH agent").
-		WithHint("leave the preset out, or use --backend bwrap")
+	return nil
+}
+
+// WithoutAgents returns the plan for commands that cannot use the user's agents.
+func (p *Plan) WithoutAgents() *Plan {
+	out := *p
+	out.SSHAgent, out.GPGAgent = "", GPGAgent{}
+	return &out
 }
 
 // CheckNoRequests returns Unsupported when the policy reserves resources. Backends without a cluster call it.

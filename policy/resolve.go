@@ -61,6 +61,11 @@ func resolve(spec sandbox.Spec) (*Plan, filesystem.Host, error) {
 			return nil, none, err
 		}
 	}
+	if f.UsesGPGAgent() {
+		if p.GPGAgent, err = f.GPGAgent(); err != nil {
+			return nil, none, err
+		}
+	}
 	paths := f.Plan()
 	p.addPaths(paths)
 	if err := p.checkDir(); err != nil {

@@ -33,10 +33,11 @@ type invocation struct {
 // invocationOptions say what a bubblewrap command line is for.
 type invocationOptions struct {
 	tool    tool
-	guest   string       // the path of the guest's program
-	dir     string       // in which the command starts
-	tmp     string       // the directory that is mounted at /tmp; empty: a file system of the sandbox's own
-	agent   string       // the socket of the served SSH agent; empty: none
+	guest   string // the path of the guest's program
+	dir     string // in which the command starts
+	tmp     string // the directory that is mounted at /tmp; empty: a file system of the sandbox's own
+	agents  []agentSocket
+	gnupg   string       // GnuPG's directory on the host, whose public keys commands get; empty: none
 	files   []proxy.File // mounted over those of the host
 	seccomp []byte       // the filter's program
 	filter  *os.File     // from which bubblewrap reads the filter's program; nil: seccomp has it
@@ -58,8 +59,12 @@ func newInvocation(plan *policy.Plan, o invocationOptions) (*invocation, error) 
 	v.host(plan)
 	v.runtime(plan, o.guest)
 	v.cover(o.files)
-	if o.agent != "" {
-		v.add("--bind", o.agent, layout.SSHAgent)
+	if err := v.keyring(o.gnupg); err != nil {
+		v.close()
+		return nil, err
+	}
+	for _, a := range o.agents {
+		v.add("--bind", a.path, a.inside)
 	}
 	for _, p := range last {
 		v.add("--remount-ro", p)

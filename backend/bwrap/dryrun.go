@@ -15,15 +15,13 @@ import (
 )
 
 // DryRun returns the command that Start would execute, quoted for bash, with the data of its
-// descriptors. It lacks the guard and the SSH agent, which need a running agent-sandbox, and limits that need a
+// descriptors. It lacks the guard and the agents, which need a running agent-sandbox, and limits that need a
 // control group.
 func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if i.spec.Stage != "" {
 		return "", sandbox.Errorf(sandbox.Unsupported, "a command line cannot show a stage")
 	}
-	served := *i.Plan()
-	served.SSHAgent = "" // it needs a running agent-sandbox, too
-	plan := &served
+	plan := i.Plan().WithoutAgents() // they need a running agent-sandbox, too
 	if err := checkCmd(plan, cmd, nil); err != nil {
 		return "", err
 	}

@@ -85,20 +85,15 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	return n, nil
 }
 
-// startOffline is Start without an allow-list, secrets, published ports and the SSH agent, for file operations:
+// startOffline is Start without an allow-list, secrets, published ports and the agents, for file operations:
 // they must not ask the user for a passphrase, and only one process can publish a port.
 func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
-		if !proxy.IsNeeded(plan) && plan.SSHAgent == "" {
-			return plan
+		off := plan.WithoutAgents()
+		if proxy.IsNeeded(plan) {
+			off.Network, off.Secrets, off.Publish = sandbox.Network{Mode: sandbox.NetworkNone}, nil, nil
 		}
-		off := *plan
-		off.SSHAgent = ""
-		if !proxy.IsNeeded(plan) {
-			return &off
-		}
-		off.Network, off.Secrets, off.Publish = sandbox.Network{Mode: sandbox.NetworkNone}, nil, nil
-		return &off
+		return off
 	})
 }
 

@@ -32,9 +32,9 @@ type process struct {
 	reporter *planned.Reporter
 	limits   *limits.Limits
 	network  *network
-	agent    *sshAgent // nil: none is served
-	staged   *staged   // nil: not on a stage
-	socket   *os.File  // the command inherits it; nil: none
+	agents   *agents  // nil: none is served
+	staged   *staged  // nil: not on a stage
+	socket   *os.File // the command inherits it; nil: none
 	status   *status
 	deny     seccomp.DenyOptions // of the commands' filter
 	confined *confined           // nil: the thread that starts bubblewrap has the guard's program
@@ -100,7 +100,7 @@ func (p *process) watch(l *guard.Listener) {
 	if p.confined != nil { // before the others: the listener comes before what bubblewrap reports of the command
 		events = append(events, guard.Event{FD: p.confined.host, Ready: func() bool {
 			p.confined.receive(g)
-			p.agent.unlink()
+			p.agents.unlink()
 			p.lookForLeftovers()
 			return false
 		}})
@@ -192,7 +192,7 @@ func (p *process) finish() {
 	if p.left.close() {
 		p.instance.driver.options.TmpLeft()
 	}
-	p.agent.close()
+	p.agents.close()
 	p.reporter.Again()
 	p.network.close()
 	reason := p.limits.Reason()

@@ -92,7 +92,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
-	if p.agent, err = i.serveSSHAgent(ctx, plan, p.reporter); err != nil {
+	if p.agents, err = i.serveAgents(ctx, plan, p.reporter); err != nil {
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
@@ -115,13 +115,13 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 		p.confined, err = newConfined(asks)
 	}
 	if err != nil {
-		p.agent.close()
+		p.agents.close()
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
 	if err := p.start(ctx, plan, cmd, stdio, asks); err != nil {
 		p.confined.close()
-		p.agent.close()
+		p.agents.close()
 		p.network.close()
 		return nil, errors.Join(err, p.limits.Close())
 	}
@@ -144,7 +144,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	v, err := newInvocation(plan, invocationOptions{
-		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, agent: p.agent.path(), files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
+		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), tmp: tmp, agents: p.agents.list(), gnupg: plan.GPGAgent.Home, files: p.network.files(), filter: filter, first: first, pinned: p.staged == nil,
 	})
 	if err != nil {
 		_ = filter.Close()
@@ -380,6 +380,10 @@ func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	if plan.SSHAgent != "" {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SSH_AUTH_SOCK=") })
 		env = append(env, "SSH_AUTH_SOCK="+layout.SSHAgent)
+	}
+	if plan.GPGAgent.Socket != "" {
+		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "GNUPGHOME=") })
+		env = append(env, "GNUPGHOME="+layout.GnuPG)
 	}
 	path := searchPath(env)
 	if path == "" {

@@ -102,7 +102,7 @@ func checkSupported(spec sandbox.Spec, plan *policy.Plan) error {
 	if err := plan.CheckFreshTmp(); err != nil {
 		return err
 	}
-	if err := plan.CheckNoSSHAgent(); err != nil {
+	if err := plan.CheckNoAgents(); err != nil {
 		return err
 	}
 	if err := plan.CheckNoRequests(); err != nil {

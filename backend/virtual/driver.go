@@ -176,7 +176,7 @@ func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
 	if err := plan.CheckFreshTmp(); err != nil {
 		return none, err
 	}
-	if err := plan.CheckNoSSHAgent(); err != nil {
+	if err := plan.CheckNoAgents(); err != nil {
 		return none, err
 	}
 	if err := plan.CheckNoRequests(); err != nil {

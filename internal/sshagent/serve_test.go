@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agentsocket"
 )
 
 // scene is a served agent and what reached the agent behind it, which answers each request with its own bytes.
@@ -68,7 +70,7 @@ func serve(t *testing.T) *scene {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		Serve(ctx, l, Options{
+		Serve(ctx, l, agentsocket.Options{
 			Dial: func(ctx context.Context) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "unix", agentPath)
 			},
@@ -190,7 +192,7 @@ func Test_Messages_Are_Bounded(t *testing.T) {
 func Test_Connections_Are_Bounded_And_End_With_The_Server(t *testing.T) {
 	s := serve(t)
 	var open []net.Conn
-	for range maxConnections {
+	for range agentsocket.MaxConnections {
 		conn := s.dial(t)
 		if err := writeMessage(conn, message(requestIdentities)); err != nil {
 			t.Fatal(err)
@@ -233,7 +235,7 @@ func Test_Without_An_Agent_Requests_Fail(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		Serve(ctx, l, Options{
+		Serve(ctx, l, agentsocket.Options{
 			Dial:    func(context.Context) (net.Conn, error) { return nil, io.EOF },
 			Refused: func(what string) { t.Errorf("%s was refused", what) },
 		})

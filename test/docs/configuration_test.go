@@ -146,6 +146,7 @@ func presets() string {
 		"@opencode":   "the same for opencode; writable: ",
 		"@pi":         "the same for pi; writable: ",
 		"@ssh-agent":  "commands can list the identities of your SSH agent and [sign with them](#the-ssh-agent); not part of `@all`; readable: ",
+		"@gpg-agent":  "commands can list the keys of your GnuPG agent and [sign with them](#the-gnupg-agent); not part of `@all`",
 	}
 	var b strings.Builder
 	b.WriteString("| preset | rules |\n|---|---|\n")

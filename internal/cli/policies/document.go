@@ -26,6 +26,7 @@ type planDocument struct {
 	Debuggers bool               `json:"debuggers"`
 	Tmp       string             `json:"tmp"`                 // "fresh" or "keep"
 	SSHAgent  string             `json:"ssh_agent,omitempty"` // the socket of the agent that commands can use in part
+	GPGAgent  string             `json:"gpg_agent,omitempty"` // the same
 	Layers    []layerDocument    `json:"layers"`
 	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; / is ro
 	Names     []nameDocument     `json:"names"` // that cannot be created
@@ -121,7 +122,7 @@ func newPlanDocument(p *policy.Plan) planDocument {
 	d := planDocument{
 		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
 		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
-		Tmp: tmpMode(p), SSHAgent: p.SSHAgent, Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
+		Tmp: tmpMode(p), SSHAgent: p.SSHAgent, GPGAgent: p.GPGAgent.Socket, Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
 		Limits: map[string]string{}, Required: p.Limits.Required, Requests: p.Requests,

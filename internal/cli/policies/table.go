@@ -55,7 +55,8 @@ func (t *planTable) general() {
 		{"userns", formatSwitch(p.Userns)},
 		{"debuggers", formatSwitch(p.Debug)},
 		{"tmp", tmpMode(p)},
-		{"ssh agent", formatAgent(p)},
+		{"ssh agent", formatAgent(p.SSHAgent)},
+		{"gpg agent", formatAgent(p.GPGAgent.Socket)},
 		{"layers", strings.Join(layers, ", ")},
 	}
 	if t.copied {
@@ -77,12 +78,12 @@ func (t *planTable) general() {
 	t.table(rows)
 }
 
-// formatAgent says whose SSH agent commands can use.
-func formatAgent(p *policy.Plan) string {
-	if p.SSHAgent == "" {
+// formatAgent says which agent commands can use.
+func formatAgent(socket string) string {
+	if socket == "" {
 		return formatSwitch(false)
 	}
-	return "identities and signatures of " + p.SSHAgent
+	return "identities and signatures of " + socket
 }
 
 // networkText returns one line; the lists have their own section.

@@ -55,6 +55,13 @@ func (r *Reporter) RefusedSSHAgent(what string) {
 	}
 }
 
+// RefusedGPGAgent reports a new request that the served GnuPG agent has refused.
+func (r *Reporter) RefusedGPGAgent(what string) {
+	if r.first("gpg-agent", what) {
+		r.report(r.plan.DeniedGPGAgent(what))
+	}
+}
+
 // Again reports the number of refusals beyond the bound, and then forgets all refusals, so that the next command of the
 // sandbox gets its own reports.
 func (r *Reporter) Again() {

@@ -34,6 +34,8 @@ const (
 	SessionSocket = Root + "/session"
 	// SSHAgent is the socket of the served SSH agent, if the policy has it.
 	SSHAgent = Root + "/ssh-agent"
+	// GnuPG is the directory of GnuPG inside, with the public keys and the socket of the served agent, if the policy has it.
+	GnuPG = Root + "/gnupg"
 	// BinDir has the real program of each command with a script or a preset. An entry may be a symbolic link: a program
 	// such as npm needs the files in its own directory, so it is mounted elsewhere together with them.
 	BinDir = Root + "/bin"

@@ -86,6 +86,9 @@ func (f *Resolution) builtin() {
 	if !f.presets["@base"] {
 		f.preset("", presetRule{path: ".", access: ReadOnly}) // visible even under /tmp
 	}
+	if home := f.Env["GNUPGHOME"]; f.presets["@base"] && filepath.IsAbs(home) {
+		f.preset("@base", presetRule{path: home, access: Exclude, guard: true}) // it has the keys that are in ~/.gnupg otherwise
+	}
 	opened := f.opened()
 	for _, name := range preset.Leaves() {
 		if !f.presets[name] {

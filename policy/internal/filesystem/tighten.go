@@ -93,6 +93,9 @@ func (f *Resolution) widens(o *Resolution) *widening {
 	if f.UsesSSHAgent() && !o.UsesSSHAgent() {
 		return &widening{preset.SSHAgent, nil}
 	}
+	if f.UsesGPGAgent() && !o.UsesGPGAgent() {
+		return &widening{preset.GPGAgent, nil}
+	}
 	for _, s := range f.sockets {
 		if !slices.Contains(o.sockets, s) {
 			return &widening{s, nil}

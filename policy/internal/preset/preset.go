@@ -21,8 +21,11 @@ func group(name string) []string {
 // SSHAgent is the preset that gives commands a part of the user's SSH agent besides its paths.
 const SSHAgent = "@ssh-agent"
 
+// GPGAgent is the preset that gives commands a part of the user's GnuPG agent and the public keys. It has no paths.
+const GPGAgent = "@gpg-agent"
+
 // leaves are the presets other than groups, in the order in which they are applied.
-var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@ssh-agent", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
+var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@ssh-agent", "@gpg-agent", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
 
 // Names returns the names of all presets, sorted.
 func Names() []string {

@@ -32,7 +32,47 @@ func sshAgents() []escape {
 		Sh: `ssh-keygen -qt ed25519 -N '' -f k; ssh-add k; ssh-add -t 60 k; ssh-add -d {home}/agent.pub; ssh-add -D
 			` + everyRequest + `true`,
 		Hold: func(h *host, _ outcome) error { return h.checkSSHAgent() },
+	}, {
+		ID: "F24.19", Name: "a GnuPG agent that may sign gives no secret key, and is not changed",
+		Setup: func(h *host) { h.beginGPGAgent() }, Env: []string{"GNUPGHOME={scratch}.gnupg"}, Flags: []string{"--preset", "@gpg-agent"},
+		Sh: `grip=$(cat {home}/grip); : >{home}/project/stolen
+			for request in "EXPORT_KEY $grip" "EXPORT_KEY --openpgp $grip" "KEYWRAP_KEY --export" "PUTVAL k v" "PASSWD $grip" "DELETE_KEY --force $grip" KILLAGENT; do
+				gpg-connect-agent --no-autostart "$request" /bye
+			done
+			gpg --batch --pinentry-mode loopback --passphrase '' --export-secret-keys >{home}/project/stolen
+			cp -r "$GNUPGHOME/private-keys-v1.d" {home}/project/keys; cp -r {scratch}.gnupg/private-keys-v1.d {home}/project/keys
+			gpg --batch --yes --delete-secret-keys $(gpg -K --with-colons | sed -n '/^fpr/{s/fpr:*//;s/:.*//p;q}'); true`,
+		Hold: func(h *host, _ outcome) error { return h.checkGPGAgent() },
 	}}
+}
+
+// beginGPGAgent makes the user a secret key without a passphrase, with an agent; ~/grip names it.
+func (h *host) beginGPGAgent() {
+	h.t.Helper()
+	dir := h.path("{scratch}.gnupg")
+	// The agent lives on, so it has no variable by which the cleanup finds processes of an attempt.
+	h.runScript("export GNUPGHOME=" + dir + `; mkdir -m 700 $GNUPGHOME && env -i GNUPGHOME=$GNUPGHOME PATH=/usr/bin:/bin gpg --batch --quiet --passphrase '' --quick-gen-key me@example.com rsa2048 sign 0 &&
+		gpg -K --with-colons --with-keygrip | sed -n '/^grp/{s/grp:*//;s/:.*//p}' >~/grip`)
+	h.closers = append(h.closers, func() {
+		h.runScript("gpgconf --homedir " + dir + " --kill gpg-agent; rm -rf " + dir)
+	})
+}
+
+// checkGPGAgent returns an error unless the agent has its key, and the workspace has no copy of it.
+func (h *host) checkGPGAgent() error {
+	cmd := h.command("/", "sh", "-c", "gpg -K --with-colons | grep -c ^sec: ; gpg-connect-agent --no-autostart 'GETVAL k' /bye | grep -c '^D v'")
+	cmd.Env = append(cmd.Env, "GNUPGHOME="+h.path("{scratch}.gnupg"))
+	out, _ := cmd.Output() // grep -c ends with 1 when there is none
+	var err error
+	if string(out) != "1\n0\n" {
+		err = fmt.Errorf("secret keys and changed values: %q, want one and none", out)
+	}
+	for _, name := range []string{"home/project/stolen", "home/project/keys"} {
+		if info, stat := os.Stat(h.path(name)); stat == nil && (info.IsDir() || info.Size() > 0) {
+			err = errors.Join(err, fmt.Errorf("%s has a secret key", name))
+		}
+	}
+	return err
 }
 
 // beginSSHAgent starts the user's SSH agent, with the key whose public half is ~/agent.pub.

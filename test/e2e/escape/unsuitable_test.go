@@ -27,6 +27,8 @@ func refusedByDocker(c *escape) string {
 		return "this backend has no /tmp that lasts between runs"
 	case slices.Contains(c.Flags, "@ssh-agent"):
 		return "this backend does not serve the SSH agent"
+	case slices.Contains(c.Flags, "@gpg-agent"):
+		return "this backend does not serve the GnuPG agent"
 	}
 	return ""
 }
@@ -71,6 +73,8 @@ func refusedByKube(c *escape) string {
 		return "this backend has no /tmp that lasts between runs"
 	case slices.Contains(c.Flags, "@ssh-agent"):
 		return "this backend does not serve the SSH agent"
+	case slices.Contains(c.Flags, "@gpg-agent"):
+		return "this backend does not serve the GnuPG agent"
 	case has("--socket"):
 		return "the path is on this host, and the pod is not"
 	case has("--secret"):

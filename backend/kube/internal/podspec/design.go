@@ -57,7 +57,7 @@ func (p *Design) Check() error {
 	if err := plan.CheckFreshTmp(); err != nil {
 		return err
 	}
-	if err := plan.CheckNoSSHAgent(); err != nil {
+	if err := plan.CheckNoAgents(); err != nil {
 		return err
 	}
 	switch {

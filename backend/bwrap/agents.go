@@ -16,7 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agentsocket"
+	"github.com/seed434b0696/agent-sandbox/internal/gpgagent"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/sshagent"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -28,52 +31,77 @@ const agentDir = "ssh-agents"
 // staleAfter is the age of a socket that a killed process has left. No start takes so long.
 const staleAfter = time.Hour
 
-// sshAgent serves a part of the user's SSH agent to the commands of one isolation. A nil one is valid and serves nothing.
-type sshAgent struct {
-	socket   string // on the host; bubblewrap mounts it, and then the name is removed
+// agents serves parts of the user's agents to the commands of one isolation. A nil one is valid and serves nothing.
+type agents struct {
+	sockets  []agentSocket
 	unlinked sync.Once
 	cancel   context.CancelFunc
 	served   sync.WaitGroup
 }
 
-// serveSSHAgent serves until close; nil if the plan has no agent.
-func (i *instance) serveSSHAgent(ctx context.Context, plan *policy.Plan, r *planned.Reporter) (*sshAgent, error) {
-	if plan.SSHAgent == "" {
-		return nil, nil //nolint:nilnil // a nil agent is valid
+// agentSocket is a socket that is served.
+type agentSocket struct {
+	path   string // on the host; bubblewrap mounts it, and then the name is removed
+	inside string
+}
+
+// serveAgents serves until close; nil if the plan has no agent.
+func (i *instance) serveAgents(ctx context.Context, plan *policy.Plan, r *planned.Reporter) (*agents, error) {
+	if plan.SSHAgent == "" && plan.GPGAgent.Socket == "" {
+		return nil, nil //nolint:nilnil // nil agents are valid
 	}
-	l, path, err := listenPrivately(filepath.Join(i.driver.options.DataDir, agentDir))
-	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Unavailable, "the socket of the SSH agent: %w", err)
-	}
-	a := &sshAgent{socket: path}
+	a := &agents{}
 	ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // close ends it, after the last command
-	options := sshagent.Options{
-		Dial: func(ctx context.Context) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", plan.SSHAgent)
-		},
-		Refused: r.RefusedSSHAgent,
+	dial := func(socket string) func(context.Context) (net.Conn, error) {
+		return func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "unix", socket) }
 	}
-	a.served.Go(func() { sshagent.Serve(ctx, l, options) })
+	serve := func(inside string, serve func(net.Listener)) error {
+		l, path, err := listenPrivately(filepath.Join(i.driver.options.DataDir, agentDir))
+		if err != nil {
+			return sandbox.Errorf(sandbox.Unavailable, "the socket of an agent: %w", err)
+		}
+		a.sockets = append(a.sockets, agentSocket{path, inside})
+		a.served.Go(func() { serve(l) })
+		return nil
+	}
+	var err error
+	if plan.SSHAgent != "" {
+		o := agentsocket.Options{Dial: dial(plan.SSHAgent), Refused: r.RefusedSSHAgent}
+		err = serve(layout.SSHAgent, func(l net.Listener) { sshagent.Serve(ctx, l, o) })
+	}
+	if err == nil && plan.GPGAgent.Socket != "" {
+		o := gpgagent.Options{Options: agentsocket.Options{Dial: dial(plan.GPGAgent.Socket), Refused: r.RefusedGPGAgent}, Session: plan.GPGAgent.Session}
+		err = serve(layout.GnuPG+"/S.gpg-agent", func(l net.Listener) { gpgagent.Serve(ctx, l, o) })
+	}
+	if err != nil {
+		a.close()
+		return nil, err
+	}
 	return a, nil
 }
 
-// path returns the socket's path on the host.
-func (a *sshAgent) path() string {
+// list returns the sockets.
+func (a *agents) list() []agentSocket {
 	if a == nil {
-		return ""
+		return nil
 	}
-	return a.socket
+	return a.sockets
 }
 
-// unlink removes the name of the socket, which only its mounts need from now on.
-func (a *sshAgent) unlink() {
-	if a != nil {
-		a.unlinked.Do(func() { _ = os.Remove(a.socket) }) // a later start removes what is left
+// unlink removes the names of the sockets, which only their mounts need from now on.
+func (a *agents) unlink() {
+	if a == nil {
+		return
 	}
+	a.unlinked.Do(func() {
+		for _, s := range a.sockets {
+			_ = os.Remove(s.path) // a later start removes what is left
+		}
+	})
 }
 
 // close ends all connections and goroutines and waits for them. It may be called again.
-func (a *sshAgent) close() {
+func (a *agents) close() {
 	if a == nil {
 		return
 	}
