@@ -95,3 +95,31 @@ func Test_The_Data_Directory_Is_Hidden_With_Parts_That_Are_Links(t *testing.T) {
 		t.Errorf("%s is a mount of its own", p.Mounts[n].Path)
 	}
 }
+
+func Test_Caches_Of_Package_Managers_Are_Writable_And_Their_Programs_And_Tokens_Are_Not(t *testing.T) {
+	spec := home(t, "home/.m2/repository/", "home/.m2/settings.xml", "home/.m2/wrapper/dists/x/bin/mvn", "home/.gradle/init.d/x.gradle", "home/.gradle/gradle.properties",
+		"home/.gradle/wrapper/dists/x/bin/gradle", "home/.gradle/caches/", "home/.local/share/pnpm/store/v10/", "home/.local/share/pnpm/tool", "home/.local/state/pnpm/",
+		"home/.yarn/berry/cache/", "home/.yarn/bin/tool", "home/.yarnrc.yml", "home/.bundle/cache/", "home/.bundle/config", "home/.gem/ruby/3.1.0/bin/rake", "home/.gem/credentials",
+		"home/.local/share/gem/ruby/3.1.0/bin/rake", "home/.local/share/uv/tools/x/bin/x", "home/.cargo/bin/x", "home/.cargo/registry/")
+	want := map[string]Access{
+		".m2/repository/a.jar": ReadWrite, ".local/share/pnpm/store/v10/x": ReadWrite, ".local/state/pnpm/x": ReadWrite, ".yarn/berry/cache/x.zip": ReadWrite,
+		".bundle/cache/x": ReadWrite, ".cargo/registry/x": ReadWrite,
+
+		".m2/wrapper/dists/x/bin/mvn": ReadOnly, ".m2/extensions.xml": ReadOnly, ".gradle/init.d/x.gradle": ReadOnly, ".gradle/init.d/new.gradle": ReadOnly,
+		".gradle/wrapper/dists/x/bin/gradle": ReadOnly, ".gradle/caches/x": ReadOnly, ".local/share/pnpm/tool": ReadOnly, ".yarn/bin/tool": ReadOnly,
+		".gem/ruby/3.1.0/bin/rake": ReadOnly, ".local/share/gem/ruby/3.1.0/bin/rake": ReadOnly, ".local/share/uv/tools/x/bin/x": ReadOnly, ".cargo/bin/x": ReadOnly,
+
+		".m2/settings.xml": Exclude, ".gradle/gradle.properties": Exclude, ".yarnrc.yml": Exclude, ".bundle/config": Exclude, ".gem/credentials": Exclude,
+	}
+	checkAccess(t, mustResolve(t, spec), spec.Home, want)
+	spec.Layers = append(spec.Layers, sandbox.Layer{Name: LayerFlags, Trusted: true, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{"~/.m2", "~/.gradle"}}}})
+	p := mustResolve(t, spec)
+	want[".gradle/caches/x"] = ReadWrite
+	delete(want, ".m2/extensions.xml")
+	checkAccess(t, p, spec.Home, want)
+	for _, name := range []string{".m2/extensions.xml", ".gradle/init.gradle"} {
+		if !hasGuard(p, spec.Home+"/"+name) {
+			t.Errorf("%s can be created", name)
+		}
+	}
+}

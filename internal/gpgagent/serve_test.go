@@ -109,7 +109,7 @@ func (s *scene) ask(t *testing.T, text string) string {
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, text) // the server may close before it has read all
-	all, _ := io.ReadAll(conn) // a server that closes with unread input resets the connection
+	all, _ := io.ReadAll(conn)        // a server that closes with unread input resets the connection
 	return string(all)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // cacheDirectory is a directory of the home that @caches makes writable, if it exists.
 type cacheDirectory struct {
-	name    string
+	name    string // below the home
 	program string // which creates the directory when it first runs; empty: many do
 	mode    fs.FileMode
 }
@@ -24,6 +24,11 @@ var cacheDirectories = []cacheDirectory{
 	{".npm", "npm", 0o755},
 	{"go", "go", 0o755},
 	{".cargo", "cargo", 0o755},
+	{".m2/repository", "mvn", 0o755},
+	{".local/share/pnpm/store", "pnpm", 0o755},
+	{".local/state/pnpm", "pnpm", 0o755},
+	{".yarn/berry", "yarn", 0o755},
+	{".bundle/cache", "bundle", 0o755},
 }
 
 // CreateCaches creates the directories of @caches that are absent in a fresh home and that an installed program would create on
@@ -51,7 +56,7 @@ func CreateCaches(spec sandbox.Spec, backend string) {
 		path := filepath.Join(spec.Home, c.name)
 		for _, r := range plan.Rules {
 			if r.Preset == "@caches" && r.Missing && r.Access == policy.ReadWrite && r.Path == path {
-				_ = os.Mkdir(path, c.mode) // see above
+				_ = os.MkdirAll(path, c.mode) // see above
 			}
 		}
 	}

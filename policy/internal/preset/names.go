@@ -19,7 +19,7 @@ var secrets = []string{
 	"~/.local/share/amp/secrets.json", "~/.factory/auth.json", "~/.cache/huggingface/token", "~/.cache/huggingface/stored_tokens",
 	"~/.huggingface/token", "~/.kaggle/kaggle.json", "~/.config/configstore",
 	// package registries
-	"~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials",
+	"~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.local/share/gem/credentials", "~/.bundle/config",
 	"~/.composer/auth.json", "~/.config/composer/auth.json", "~/.m2/settings.xml", "~/.m2/settings-security.xml",
 	"~/.gradle/gradle.properties", "~/.nuget/NuGet/NuGet.Config", "~/.config/pypoetry/auth.toml", "~/.bunfig.toml",
 	// browsers and mail
@@ -104,6 +104,8 @@ var HomeNames = []string{
 	".pi/agent/SYSTEM.md", ".pi/agent/models.json", ".pi/agent/bin", ".pi/agent/git", ".pi/agent/npm",
 	// inside what @caches makes writable: programs in people's PATH, and files that their tools obey. Caches of build results stay
 	// writable, because builds need them; for code that is known to be hostile, use "!@caches".
+	".m2/wrapper", ".m2/extensions.xml", ".m2/toolchains.xml", ".mavenrc", ".gradle/init.d", ".gradle/init.gradle", ".gradle/init.gradle.kts", ".gradle/wrapper",
+	".gradle/native", ".yarn/bin", ".yarnrc",
 	".cargo/config", ".cargo/config.toml", ".cargo/env", ".cargo/bin", "go/bin", ".bun/bin", ".bun/install/global", ".npm/bin",
 	// what shells, editors and git hooks on the host read from ~/.cache as code
 	".cache/gitstatus", ".cache/p10k", ".cache/zsh", ".cache/oh-my-zsh", ".cache/ohmyzsh", ".cache/prezto", ".cache/antidote",

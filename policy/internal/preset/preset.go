@@ -71,7 +71,10 @@ func Rules(preset string) []Rule {
 		return append([]Rule{{Path: ".", Use: ReadWrite}, {Path: "~", Use: ReadOnly}},
 			makeRules(Hidden, true, secrets)...)
 	case "@caches":
-		return makeRules(ReadWrite, false, []string{"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo"})
+		// Of directories that also have programs, settings and tokens only the part that is a cache: Gradle's has none that stands alone.
+		return makeRules(ReadWrite, false, []string{
+			"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo", "~/.m2/repository", "~/.local/share/pnpm/store", "~/.local/state/pnpm", "~/.yarn/berry", "~/.bundle/cache",
+		})
 	case "@agents":
 		return append(makeRules(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.pi"}),
 			Rule{Path: "~/.claude.json", Use: ReadOnly, Guard: true}) // it names MCP servers, which are commands

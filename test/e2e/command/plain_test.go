@@ -124,6 +124,10 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec -- sh -c 'echo x >~/.cache/x' && cat ~/.cache/x`, `x\n`,
 		},
 		{
+			"the cache of Maven in a fresh home", `mkdir ~/path; printf '#!/bin/sh\necho jar >~/.m2/repository/x.jar; echo x >~/.m2/settings.xml; echo x >~/.m2/extensions.xml\n' >~/path/mvn; chmod +x ~/path/mvn
+			PATH=~/path:$PATH; agent-sandbox exec -q -- mvn 2>/dev/null; find ~/.m2 -type f | sed "s,$HOME/,,"`, `.m2/repository/x.jar\n`,
+		},
+		{
 			"a subdirectory of a persistent sandbox",
 			`agent-sandbox create s && cd src && agent-sandbox exec --in s -- ../x.sh; agent-sandbox exec --in s -- sh -c 'basename "$PWD"'
 			agent-sandbox exec --in s -C /tmp -- pwd; cd / && agent-sandbox exec --in s -- sh -c 'basename "$PWD"'; agent-sandbox destroy s`,
