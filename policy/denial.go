@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,7 @@ func (p *Plan) DeniedGPGAgent(what string) sandbox.Denial {
 }
 
 // DeniedAddress describes that a command tried to reach an address of the
-// network without the proxy.
+// network without the proxy. address has an IP address or, if the proxy assigned one to it, a name.
 func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	e := Explanation{Reason: "there is no network", Change: "--allow HOST", Rule: "network", Source: p.NetworkSource, Layer: p.NetworkLayer}
 	if strings.HasSuffix(address, ":53") {
@@ -115,6 +116,9 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	}
 	if p.Network.Mode == sandbox.NetworkAllow {
 		e.Reason, e.Change = "only the proxy reaches the network, and this program did not use it (see HTTPS_PROXY)", ""
+	}
+	if _, err := netip.ParseAddrPort(address); err != nil { // a name, to which TCP connections are redirected
+		e.Reason = "only TCP connections reach the network"
 	}
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(address), e)
 }

@@ -146,6 +146,19 @@ func (n *network) redirection() *guard.Redirection {
 	}
 }
 
+// name returns a refusal with the name of a host instead of the address that stands for it inside.
+func (n *network) name(f guard.Refusal) guard.Refusal {
+	if f.Kind != guard.RefusedAddress || n == nil || n.proxy == nil {
+		return f
+	}
+	if to, err := netip.ParseAddrPort(f.Target); err == nil {
+		if name, ok := n.gateway.NameOf(to.Addr()); ok {
+			f.Target = net.JoinHostPort(name, strconv.Itoa(int(to.Port())))
+		}
+	}
+	return f
+}
+
 // networkCookie returns the cookie of a listener's network; 0: the kernel does not tell (before Linux 5.14).
 func networkCookie(l net.Listener) (cookie uint64) {
 	s, ok := l.(syscall.Conn)

@@ -97,7 +97,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 		return nil, errors.Join(err, p.limits.Close())
 	}
 	confines := canConfine(plan)
-	o := guard.Options{Rules: rules, Redirection: p.network.redirection(), Appeared: p.appeared, Refused: p.reporter.Refused}
+	o := guard.Options{Rules: rules, Redirection: p.network.redirection(), Appeared: p.appeared, Refused: func(f guard.Refusal) { p.reporter.Refused(p.network.name(f)) }}
 	if plan.Userns {
 		o.First = p.first
 	}

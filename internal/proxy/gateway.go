@@ -183,6 +183,9 @@ func (g *Gateway) coverResolver(hostRoot bool) {
 	g.cover(hostsFile, own)
 }
 
+// NameOf returns the name to which an address in the sandbox is assigned; see [egress.Proxy.NameOf].
+func (g *Gateway) NameOf(addr netip.Addr) (name string, ok bool) { return g.proxy.NameOf(addr) }
+
 // Redirect redirects a connection that a program makes to another address; see [egress.Proxy.Redirect].
 func (g *Gateway) Redirect(to netip.AddrPort) (expect func(from uint16) (forget func()), err error) {
 	return g.proxy.Redirect(to)

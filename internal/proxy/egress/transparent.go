@@ -79,6 +79,14 @@ func (t *transparent) host(addr netip.Addr) hosts.Host {
 	return hosts.OfAddr(addr)
 }
 
+// NameOf returns the name to which a stand-in address is assigned.
+func (p *Proxy) NameOf(addr netip.Addr) (name string, ok bool) {
+	if host := p.transparent.host(addr.Unmap()); !host.IsAddr() {
+		return host.Name(), true
+	}
+	return "", false
+}
+
 // Redirected is the remote address of a connection that was redirected to the proxy and was not announced: whoever passes on
 // the connection states its destination.
 type Redirected interface {

@@ -233,6 +233,7 @@ func Test_Programs_Without_A_Proxy_Are_Refused_At_Once(t *testing.T) {
 		{"a private address", `curl -sS -m 20 http://10.20.30.40/`, "curl: (7)", "no rule allows 10.20.30.40 on port 80"},
 		{"the host", `curl -sS -m 20 http://93.184.215.1/`, "curl: (7)", "no rule allows 93.184.215.1 on port 80"},
 		{"a packet", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", "connect 93.184.216.53:53"},
+		{"a packet to an allowed name", `exec 3<>/dev/udp/allowed.test/443`, "Network is unreachable", "connect allowed.test:443: only TCP connections reach the network"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			all := places(t)
