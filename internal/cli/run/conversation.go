@@ -26,16 +26,17 @@ import (
 
 // conversation is an interactive session of a user at a terminal.
 type conversation struct {
-	app     *console.App
-	session *virtual.Session
-	memory  memory
-	typed   *keyboard
-	editor  *term.Terminal
-	saved   map[string]*shell.State
-	ran     []ran // the last commands, at most maxRan
-	count   int   // of all commands
-	spent   time.Duration
-	lastTab string // the text that the last Tab could not complete; a second Tab lists the choices
+	app        *console.App
+	session    *virtual.Session
+	memory     memory
+	typed      *keyboard
+	editor     *term.Terminal
+	saved      map[string]*shell.State
+	ran        []ran // the last commands, at most maxRan
+	count      int   // of all commands
+	spent      time.Duration
+	interrupts chan os.Signal // SIGINT while the terminal is not in raw mode, at most one
+	lastTab    string         // the text that the last Tab could not complete; a second Tab lists the choices
 }
 
 // ran is a command that was run.
@@ -53,7 +54,7 @@ func newConversation(a *console.App, s *virtual.Session, m memory) (*conversatio
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the terminal cannot be opened: %w", err)
 	}
-	c := &conversation{app: a, session: s, memory: m, typed: typed, saved: map[string]*shell.State{}}
+	c := &conversation{app: a, session: s, memory: m, typed: typed, saved: map[string]*shell.State{}, interrupts: make(chan os.Signal, 1)}
 	c.newEditor()
 	return c, nil
 }
@@ -72,6 +73,8 @@ func (c *conversation) close() error { return c.typed.Close() }
 
 // run reads and runs commands until exit, Ctrl-D or the end of ctx, and returns the shell's status.
 func (c *conversation) run(ctx context.Context) (int, error) {
+	signal.Notify(c.interrupts, os.Interrupt)
+	defer signal.Stop(c.interrupts)
 	c.app.Err.Say("in memory; changes are dropped at the end unless applied: :help lists the commands")
 	status := 0
 	for ctx.Err() == nil {
@@ -137,7 +140,13 @@ func (c *conversation) line(prompt string) (string, error) {
 	}
 	c.typed.interrupted = false
 	c.editor.SetPrompt(prompt)
+	// A signal since the last command, before the terminal was in raw mode, is a key that the editor reads.
+	stop := c.onInterrupt(func() {
+		c.typed.drop()
+		c.typed.Unread([]byte{3})
+	})
 	line, err := c.editor.ReadLine()
+	stop()
 	if errors.Is(err, io.EOF) && c.typed.interrupted {
 		_, _ = io.WriteString(c.typed, "^C\r\n")
 		c.newEditor()
@@ -149,17 +158,48 @@ func (c *conversation) line(prompt string) (string, error) {
 	return line, err
 }
 
+// onInterrupt calls f at the next interrupt, unless stop is called before. stop waits for f and reports whether it was called.
+func (c *conversation) onInterrupt(f func()) (stop func() bool) {
+	ended, called := make(chan struct{}), make(chan bool)
+	go func() {
+		select {
+		case <-c.interrupts:
+			f()
+			called <- true
+		case <-ended:
+			called <- false
+		}
+	}()
+	return func() bool {
+		close(ended)
+		return <-called
+	}
+}
+
 // execute runs a typed command. Ctrl-C ends the command and not this process.
 func (c *conversation) execute(ctx context.Context, text string) (shell.Result, error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	ctx, stopSignals := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	defer stopSignals()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := c.onInterrupt(cancel)
 	stdio := c.app.Stdio
 	stdio.Stdin = c.typed
 	began := time.Now()
 	res, err := c.session.Run(ctx, text, stdio)
+	if stop() && err == nil { // the command had ended
+		select {
+		case c.interrupts <- os.Interrupt:
+		default:
+		}
+	}
 	c.typed.reclaim()
 	defer func() { c.remember(ran{strings.TrimSpace(text), res.Status, time.Since(began)}) }()
 	if err != nil {
+		select {
+		case <-c.interrupts: // a second one
+		default:
+		}
 		c.typed.drop()
 		fmt.Fprintln(c.app.Stdio.Stderr)
 		res.Status, res.Exited = 130, false

@@ -23,7 +23,7 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		{ctrlC, `prompt>`},
 		{"echo st-$?-\r", `st-130-`},
 		{"false | true; (exit 7)\r", `prompt>`},
-		{"echo st-$?-${PIPESTATUS[0]}\r", `st-7-7\s+prompt>`}, // Ctrl-C before the prompt interrupts nothing
+		{"echo st-$?-${PIPESTATUS[0]}\r", `st-7-7\s+prompt>`},
 		{"half a line" + ctrlC, `\^C`},
 		{"echo st-$?-\r", `st-130-`},
 		{"read y\r", `read y`},
@@ -50,6 +50,26 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(c.cmd.Dir, "other")); err == nil {
 		t.Error("a change that was not applied exists")
+	}
+}
+
+// A command has ended, and the prompt is not there yet, when Ctrl-C is typed.
+func Test_Terminal_Ctrl_C_Before_The_Prompt_In_Memory(t *testing.T) {
+	c := openSandbox(t, "shell", "--backend", "virtual")
+	c.expect(`prompt>`)
+	c.keys("PS1='$(sleep 2)slow>'\r")
+	c.expect(`slow>`)
+	for range 3 {
+		c.keys("echo rea''dy\r")
+		c.expect(`[\r\n]ready[\r\n]`)
+		c.keys(ctrlC)
+		c.expect(`\^C[\s\S]*slow>`)
+		c.keys("echo st-$?-\r")
+		c.expect(`st-130-[\s\S]*slow>`)
+	}
+	c.keys("exit 3\r")
+	if code, rest := c.wait(); code != 3 {
+		t.Errorf("exit status %d, want 3: %q", code, rest)
 	}
 }
 
