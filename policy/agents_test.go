@@ -102,10 +102,10 @@ func Test_Caches_Of_Package_Managers_Are_Writable_And_Their_Programs_And_Tokens_
 		"home/.yarn/berry/cache/", "home/.yarn/bin/tool", "home/.yarnrc.yml", "home/.bundle/cache/", "home/.bundle/config", "home/.gem/ruby/3.1.0/bin/rake", "home/.gem/credentials",
 		"home/.local/share/gem/ruby/3.1.0/bin/rake", "home/.local/share/uv/tools/x/bin/x", "home/.cargo/bin/x", "home/.cargo/registry/")
 	want := map[string]Access{
-		".m2/repository/a.jar": ReadWrite, ".local/share/pnpm/store/v10/x": ReadWrite, ".local/state/pnpm/x": ReadWrite, ".yarn/berry/cache/x.zip": ReadWrite,
+		".local/share/pnpm/store/v10/x": ReadWrite, ".local/state/pnpm/x": ReadWrite, ".yarn/berry/cache/x.zip": ReadWrite,
 		".bundle/cache/x": ReadWrite, ".cargo/registry/x": ReadWrite,
 
-		".m2/wrapper/dists/x/bin/mvn": ReadOnly, ".m2/extensions.xml": ReadOnly, ".gradle/init.d/x.gradle": ReadOnly, ".gradle/init.d/new.gradle": ReadOnly,
+		".m2/repository/a.jar": ReadOnly, ".m2/wrapper/dists/x/bin/mvn": ReadOnly, ".m2/extensions.xml": ReadOnly, ".gradle/init.d/x.gradle": ReadOnly, ".gradle/init.d/new.gradle": ReadOnly,
 		".gradle/wrapper/dists/x/bin/gradle": ReadOnly, ".gradle/caches/x": ReadOnly, ".local/share/pnpm/tool": ReadOnly, ".yarn/bin/tool": ReadOnly,
 		".gem/ruby/3.1.0/bin/rake": ReadOnly, ".local/share/gem/ruby/3.1.0/bin/rake": ReadOnly, ".local/share/uv/tools/x/bin/x": ReadOnly, ".cargo/bin/x": ReadOnly,
 
@@ -114,7 +114,7 @@ func Test_Caches_Of_Package_Managers_Are_Writable_And_Their_Programs_And_Tokens_
 	checkAccess(t, mustResolve(t, spec), spec.Home, want)
 	spec.Layers = append(spec.Layers, sandbox.Layer{Name: LayerFlags, Trusted: true, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{"~/.m2", "~/.gradle"}}}})
 	p := mustResolve(t, spec)
-	want[".gradle/caches/x"] = ReadWrite
+	want[".gradle/caches/x"], want[".m2/repository/a.jar"] = ReadWrite, ReadWrite
 	delete(want, ".m2/extensions.xml")
 	checkAccess(t, p, spec.Home, want)
 	for _, name := range []string{".m2/extensions.xml", ".gradle/init.gradle"} {

@@ -24,7 +24,6 @@ var cacheDirectories = []cacheDirectory{
 	{".npm", "npm", 0o755},
 	{"go", "go", 0o755},
 	{".cargo", "cargo", 0o755},
-	{".m2/repository", "mvn", 0o755},
 	{".local/share/pnpm/store", "pnpm", 0o755},
 	{".local/state/pnpm", "pnpm", 0o755},
 	{".yarn/berry", "yarn", 0o755},

@@ -17,7 +17,7 @@ func Test_A_Fresh_Home_Gets_The_Caches_Of_Installed_Programs(t *testing.T) {
 		presets []string
 		want    []string
 	}{
-		{"the defaults", nil, []string{".bundle", ".cache", ".local", ".m2", ".npm", ".yarn", "src"}},
+		{"the defaults", nil, []string{".bundle", ".cache", ".local", ".npm", ".yarn", "src"}},
 		{"without @caches", []string{"!@caches"}, []string{"src"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -25,7 +25,7 @@ func Test_A_Fresh_Home_Gets_The_Caches_Of_Installed_Programs(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(home, "src"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for _, program := range []string{"npm", "mvn", "pnpm", "yarn", "bundle"} {
+			for _, program := range []string{"npm", "pnpm", "yarn", "bundle"} {
 				if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +46,7 @@ func Test_A_Fresh_Home_Gets_The_Caches_Of_Installed_Programs(t *testing.T) {
 			for _, e := range entries {
 				got = append(got, e.Name())
 			}
-			for _, name := range []string{".m2/repository", ".local/share/pnpm/store", ".local/state/pnpm", ".yarn/berry", ".bundle/cache"} {
+			for _, name := range []string{".local/share/pnpm/store", ".local/state/pnpm", ".yarn/berry", ".bundle/cache"} {
 				if _, err := os.Stat(filepath.Join(home, name)); (err == nil) != (row.presets == nil) {
 					t.Errorf("%s: %v", name, err)
 				}

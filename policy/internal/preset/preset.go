@@ -71,9 +71,10 @@ func Rules(preset string) []Rule {
 		return append([]Rule{{Path: ".", Use: ReadWrite}, {Path: "~", Use: ReadOnly}},
 			makeRules(Hidden, true, secrets)...)
 	case "@caches":
-		// Of directories that also have programs, settings and tokens only the part that is a cache: Gradle's has none that stands alone.
+		// Of directories that also have programs, settings and tokens only the part that is a cache: Gradle's has none that stands alone,
+		// and from Maven's repository the host executes plug-ins that it does not verify.
 		return makeRules(ReadWrite, false, []string{
-			"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo", "~/.m2/repository", "~/.local/share/pnpm/store", "~/.local/state/pnpm", "~/.yarn/berry", "~/.bundle/cache",
+			"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo", "~/.local/share/pnpm/store", "~/.local/state/pnpm", "~/.yarn/berry", "~/.bundle/cache",
 		})
 	case "@agents":
 		return append(makeRules(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.pi"}),

@@ -124,8 +124,8 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec -- sh -c 'echo x >~/.cache/x' && cat ~/.cache/x`, `x\n`,
 		},
 		{
-			"the cache of Maven in a fresh home", `mkdir ~/path; printf '#!/bin/sh\necho jar >~/.m2/repository/x.jar; echo x >~/.m2/settings.xml; echo x >~/.m2/extensions.xml\n' >~/path/mvn; chmod +x ~/path/mvn
-			PATH=~/path:$PATH; agent-sandbox exec -q -- mvn 2>/dev/null; find ~/.m2 -type f | sed "s,$HOME/,,"`, `.m2/repository/x.jar\n`,
+			"the cache of Yarn in a fresh home", `mkdir ~/path; printf '#!/bin/sh\necho zip >~/.yarn/berry/x.zip; mkdir ~/.yarn/bin ~/.m2\n' >~/path/yarn; chmod +x ~/path/yarn
+			PATH=~/path:$PATH; agent-sandbox exec -q -- yarn 2>/dev/null; ls -d ~/.m2 ~/.yarn/bin 2>/dev/null; find ~/.yarn -type f | sed "s,$HOME/,,"`, `.yarn/berry/x.zip\n`,
 		},
 		{
 			"a subdirectory of a persistent sandbox",
