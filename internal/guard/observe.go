@@ -13,8 +13,8 @@ import (
 )
 
 // The kernel makes most refusals: a read-only mount, an empty directory, a network without routes. The functions below
-// predict these refusals to report them. A path that changes meanwhile causes a wrong report. Only a lost mount is
-// refused here.
+// predict these refusals to report them. A path that changes meanwhile causes a wrong report. Only two things are refused
+// here: a lost mount, and a FIFO on a read-only mount, which the kernel would open for writing.
 
 // uninteresting are the sandbox's own directories, in which no rule refuses anything.
 var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
@@ -36,7 +36,7 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	}
 	if how.writes() {
 		g.observeEntry(opOpen, how, e)
-		if g.hasLostMount(e) || g.leadsToLostMount(t, e) {
+		if g.hasLostMount(e) || g.leadsToLostMount(t, e) || leadsToReadOnlyFIFO(t, e) {
 			return unix.EROFS
 		}
 		return errUntouched
@@ -89,6 +89,32 @@ func (g *Guard) hasLostMountAt(pin int) bool {
 	return err == nil && strings.HasPrefix(path, "/") && g.rules.readOnly(path) && g.view.has(pin, path) && isWritableMount(pin)
 }
 
+// leadsToReadOnlyFIFO reports whether e, or the descriptor of the target to which the link e in proc(5) leads, is a FIFO on
+// a read-only mount.
+func leadsToReadOnlyFIFO(t target, e entry) bool {
+	if e.name == "" {
+		return false
+	}
+	pin, err := -1, error(nil)
+	if e.proc {
+		pin, err = t.magic(e)
+	} else if e.look(); e.kind == unix.S_IFIFO {
+		pin, err = unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	if err != nil || pin < 0 {
+		return false
+	}
+	defer unix.Close(pin)
+	return isReadOnlyFIFO(pin)
+}
+
+// isReadOnlyFIFO reports whether a descriptor refers to a FIFO on a read-only mount. Such a mount does not stop an open for
+// writing.
+func isReadOnlyFIFO(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO && !isWritableMount(fd)
+}
+
 func isWritableMount(fd int) bool {
 	var system unix.Statfs_t
 	return unix.Fstatfs(fd, &system) == nil && system.Flags&unix.ST_RDONLY == 0
@@ -121,14 +147,15 @@ func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 	}
 }
 
-// isSpecial reports whether e is a FIFO, a socket or a device: a read-only mount does not refuse to open it.
+// isSpecial reports whether e is a socket or a device: nothing refuses to open it for writing because its mount is
+// read-only.
 func isSpecial(e entry) bool {
 	var st unix.Stat_t
 	if unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return false
 	}
 	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG, unix.S_IFDIR:
+	case unix.S_IFREG, unix.S_IFDIR, unix.S_IFIFO:
 		return false
 	}
 	return true

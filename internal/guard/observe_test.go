@@ -10,9 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func Test_A_FIFO_Behind_A_Read_Only_Mount_Is_Not_Reported_As_Refused(t *testing.T) {
+func Test_A_Socket_Behind_A_Read_Only_Mount_Is_Not_Reported_As_Refused(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mknod(filepath.Join(dir, "socket"), unix.S_IFSOCK|0o600, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
@@ -23,7 +26,7 @@ func Test_A_FIFO_Behind_A_Read_Only_Mount_Is_Not_Reported_As_Refused(t *testing.
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	for name, want := range map[string]int{"file": 1, "fifo": 0} {
+	for name, want := range map[string]int{"file": 1, "fifo": 1, "socket": 0} {
 		rules := Rules{Rest: ReadOnly}
 		g := New(Options{Rules: rules})
 		g.rules = newRuleset(rules) // as Serve does

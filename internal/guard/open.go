@@ -113,6 +113,9 @@ func (g *Guard) reopen(n notification, t target, c credentials, flags, pin int) 
 	flags &^= unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
 	kind := st.Mode & unix.S_IFMT
 	switch {
+	case openHow(flags).writes() && isReadOnlyFIFO(pin):
+		_ = unix.Close(pin)
+		return unix.EROFS
 	case kind == unix.S_IFIFO && flags&unix.O_NONBLOCK == 0 && flags&unix.O_ACCMODE != unix.O_RDWR:
 		return g.fifos.open(g, n, t, c, flags, pin)
 	case kind == unix.S_IFCHR && st.Rdev == controllingTerminal:

@@ -39,13 +39,16 @@ report("write", open(my $w, ">", "old"));
 report("remove", unlink("gone"));
 my $tmp = 020200000;
 report("file without a name", sysopen(my $t, ".", $tmp | O_RDWR));
+my ($linkat, $cwd, $follow) = ((POSIX::uname())[4] eq "x86_64" ? 265 : 37, -100, 0x400);
+my ($from, $to) = ("/proc/self/fd/" . fileno($t), "named");
+report("a name for it", syscall($linkat, $cwd, $from, $cwd, $to, $follow) == 0);
 `
 
 const (
 	denied = "create denied\ndirectory denied\nsymbolic link denied\nhard link denied\nhard link elsewhere denied\nrename denied\nrename elsewhere denied\n" +
-		"fifo denied\nsocket denied\nwrite ok\nremove ok\nfile without a name ok\n"
+		"fifo denied\nsocket denied\nwrite ok\nremove ok\nfile without a name ok\na name for it denied\n"
 	allowed = "create ok\ndirectory ok\nsymbolic link ok\nhard link ok\nhard link elsewhere ok\nrename ok\nrename elsewhere ok\n" +
-		"fifo ok\nsocket ok\nwrite ok\nremove ok\nfile without a name ok\n"
+		"fifo ok\nsocket ok\nwrite ok\nremove ok\nfile without a name ok\na name for it ok\n"
 )
 
 // guests are the released guest, and a program that does the same in Go.

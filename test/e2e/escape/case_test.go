@@ -64,7 +64,7 @@ var classes = map[byte]string{
 func bwrapAttempts() []escape {
 	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
 		configurations(), ownData(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
-		planted(), commands(), allowLists(), specialAddresses(), requests(), proxies(), direct(), published(), secrets(), placeholders(), sshAgents(), lifecycle(), work(), staging())
+		planted(), commands(), allowLists(), specialAddresses(), requests(), proxies(), direct(), published(), secrets(), placeholders(), sshAgents(), lifecycle(), outputFiles(), work(), staging())
 }
 
 type user struct {

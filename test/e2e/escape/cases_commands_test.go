@@ -40,7 +40,21 @@ func commands() []escape {
 			Ends: true,
 		},
 	}
-	return append(out, gitRules()...)
+	return append(append(out, gitRules()...), escape{
+		ID: "D20.37", Name: "work in a project below the host's /tmp is not lost either", Dir: "{scratch}/project", Flags: []string{"-C", "{scratch}/project"},
+		Setup: func(h *host) {
+			h.runScript("mkdir {scratch}; cp -r {work} {scratch}/project; echo mine >>{scratch}/project/src/main.go; echo new >{scratch}/project/untracked")
+		},
+		Sh: "git reset --hard; git checkout -- .; git clean -fdx; git stash clear",
+		Hold: func(h *host, _ outcome) error {
+			got, err := os.ReadFile(h.path("{scratch}/project/src/main.go"))
+			if err == nil && !bytes.Contains(got, []byte("mine")) {
+				err = errors.New("a change is lost")
+			}
+			_, gone := os.Lstat(h.path("{scratch}/project/untracked"))
+			return errors.Join(err, gone)
+		},
+	})
 }
 
 // keep returns a case about the built-in rules of git: uncommitted work and commits
@@ -139,5 +153,14 @@ func work() []escape {
 		do(7, "a dry run of clean is no clean", "", `git clean -n -fdx`, nil),
 		do(8, "files with the names of protected ones are free elsewhere", "", `mkdir -p src/x; echo x >src/x/settings.json; echo x >HEAD; mkdir -p refs-of; echo x >src/config`, nil),
 	}
-	return out
+	return append(out, escape{
+		ID: "D30.9", Name: "commands run where the hard limit of core dumps is 0", Ends: true, Control: none,
+		Launch: []string{"/bin/bash", "-c", "ulimit -Sc 0; ulimit -Hc 0; exec {base}/../agent-sandbox exec {flags} -- sh -c 'echo tried'"},
+		Hold: func(_ *host, o outcome) error {
+			if o.code != 0 || !o.tried() {
+				return fmt.Errorf("exit code %d", o.code)
+			}
+			return nil
+		},
+	})
 }

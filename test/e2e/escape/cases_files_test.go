@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -344,6 +345,13 @@ func creations() []escape {
 				holdAbsent("{work}/packages/app2", "{work}/p")),
 		},
 		escape{
+			ID: "A2.65", Name: "a file without a name does not get a protected one by a link", Matrix: "create .vscode/.mcp.json/.claude settings",
+			Setup: func(h *host) { h.runScript("mkdir -p packages/app") },
+			Sh: `{attacker} tmpfile .mcp.json .envrc packages/app/.envrc .git/hooks/post-checkout .git/commondir
+				{attacker} tmpfile src/ordinary >/dev/null; [ -s src/ordinary ] || echo BROKEN no ordinary name`,
+			Hold: holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/packages/app/.envrc", "{work}/.git/hooks/post-checkout", "{work}/.git/commondir"),
+		},
+		escape{
 			ID: "A2.57", Name: "what a package has unpacked in a tree of dependencies does not become a project by rename",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
 			Sh: `mkdir -p node_modules/a/.vscode src/vendor/b; echo x >node_modules/a/.vscode/tasks.json; echo x >src/vendor/b/.envrc
@@ -475,6 +483,27 @@ func links() []escape {
 		{
 			ID: "A3.9", Name: "a loop of links does not lead out",
 			Sh: `ln -s l2 l1; ln -s l1 l2; echo x >l1; ln -s l1/x .mcp.json; cd l1 2>/dev/null; echo x >>{home}/.bashrc`,
+		},
+		{
+			ID: "A3.12", Name: "a FIFO of the host is not written to through a read-only mount", Flags: []string{"--ro", "{home}/outside"},
+			Setup: func(h *host) {
+				h.runScript("mkfifo ~/outside/fifo; ln -s {home}/outside/fifo linked")
+				f, err := os.OpenFile(filepath.Join(h.home, "outside/fifo"), os.O_RDWR|syscall.O_NONBLOCK, 0) // so that no open waits
+				h.must(err)
+				h.closers = append(h.closers, func() { _ = f.Close() })
+			},
+			Sh: `{attacker} fifos {home}/outside/fifo linked; timeout 5 sh -c 'echo x >{home}/outside/fifo'; timeout 5 sh -c 'echo x >>linked'`,
+			Hold: func(h *host, _ outcome) error {
+				f, err := os.OpenFile(filepath.Join(h.home, "outside/fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				if n, _ := unix.Read(int(f.Fd()), make([]byte, 100)); n > 0 {
+					return fmt.Errorf("%d bytes were written to a FIFO of the host", n)
+				}
+				return nil
+			},
 		},
 		{
 			ID: "A3.11", Name: "a directory that one sandbox replaces by a link does not lead the mounts of the next outside",
@@ -701,13 +730,16 @@ func laterRun() []escape {
 		".cargo/config.toml", ".cargo/env", ".cargo/bin/cargo", "go/bin/gopls", ".bun/bin/bun", ".config/go/env",
 		".claude/settings.json", ".claude/commands/x.md", ".claude/agents/x.md", ".codex/config.toml", ".codex/hooks.json",
 		".config/fish/config.fish", ".pyenv/shims/python", ".nvm/nvm.sh", ".inputrc", ".tmux.conf",
+		".claude.json", ".claude/shell-snapshots/x.sh", ".claude/statusline.sh", ".codex/.env", ".pi/agent/settings.json",
+		".cache/gitstatus/gitstatusd-linux-x86_64", ".cache/nvim/luac/init.lua", ".cache/pre-commit/x/hook",
+		".bun/install/global/node_modules/.bin/x", ".cache/node/corepack/v1/pnpm.cjs", ".npm/bin/x",
 	}
 	var names []string
 	for _, n := range home {
 		names = append(names, "{home}/"+n)
 	}
 	prepared := func(h *host) {
-		h.runScript("mkdir -p ~/.cargo/bin ~/.cargo/registry ~/go/bin ~/go/pkg ~/.bun ~/.npm ~/.cache ~/.claude/projects ~/.codex ~/.pi/agent")
+		h.runScript("mkdir -p ~/.cargo/bin ~/.cargo/registry ~/go/bin ~/go/pkg ~/.bun/install ~/.npm ~/.cache/node ~/.claude/projects ~/.codex ~/.pi/agent")
 		h.write("home/.claude.json", "{}\n")
 		h.write("home/.claude/settings.json", "{}\n")
 		h.write("home/.cargo/bin/rustc", "#!/bin/sh\n")
@@ -815,6 +847,15 @@ func configurations() []escape {
 			Hold:  holdGitSafe(), Control: ctl("--rw", ".git/hooks", "--rw", ".git/config"),
 		},
 		{
+			ID: "A8.9", Name: "a project's configuration that is a link borrows no trust", Matrix: row, Ends: true,
+			Setup: func(h *host) {
+				h.runScript(`mkdir ~/trusted ~/data; printf '{"filesystem":{"rw":["~/data"]}}' >~/trusted/.agent-sandbox.json
+					ln -s ../trusted/.agent-sandbox.json .agent-sandbox.json`)
+				h.mustRun(h.path("{home}/trusted"), fixture.command, "trust", "--yes")
+			},
+			Sh: `echo x >{home}/data/planted`, Control: ctl("--rw", "{home}/data"),
+		},
+		{
 			ID: "A8.8", Name: "a project's configuration cannot run a program of its own on the host", Matrix: row, Ends: true,
 			Setup: func(h *host) {
 				hostile(`{"commands":{"ls":"./evil.sh"},"backend":"bwrap"}`)(h)
@@ -840,6 +881,24 @@ func ownData() []escape {
 			Sh: `for f in .bashrc .profile .gitconfig .ssh/id_ed25519 .ssh/authorized_keys .aws/credentials .zshenv .config/autostart/x .local/bin/ls; do
 					echo x >>{home}/$f; cat {home}/$f; rm -f {home}/$f; echo x >n; mv n {home}/$f; mkdir -p {home}/${f%/*}; echo x >{home}/$f; done
 				mv {home}/.ssh {home}/ssh; cat {home}/ssh/id_ed25519; rm -rf {home}/.ssh; mv {home}/.config {home}/config; rm -f {home}/n`,
+		},
+		{
+			ID: "A7.10", Name: "keys in the homes of accounts are hidden wherever HOME leads", Ends: true,
+			Setup: func(h *host) {
+				h.runScript("mkdir {scratch}")
+				h.write("other/.netrc", canary+"\n")
+				own := fmt.Sprintf("root:x:0:0::%s:/bin/sh\nme:x:%d:%d::%s:/bin/sh\n", h.home, h.uid, h.uid, h.home)
+				h.write("accounts", own+fmt.Sprintf("other:x:%d:%d::%s:/bin/sh\n", h.uid+1, h.uid+1, h.path("{base}/other")))
+			},
+			Launch: []string{"/bin/sh", "-c", `[ $(id -u) = 0 ] && u=-m || u=-rm
+				exec unshare $u sh -c "mount --bind {base}/accounts /etc/passwd && HOME={scratch} exec {base}/../agent-sandbox exec {flags} -- sh -c 'cat {home}/.ssh/id_ed25519 {home}/.npmrc {base}/other/.netrc; echo tried'"`},
+			Args: []string{"/bin/sh", "-c", "cat {home}/.ssh/id_ed25519 {home}/.npmrc {base}/other/.netrc; echo tried"},
+			Hold: func(_ *host, o outcome) error {
+				if !o.tried() {
+					return errNotTried
+				}
+				return nil
+			},
 		},
 		{
 			ID: "A9.5", Name: "the /tmp of another workspace, which lasts, cannot be read",

@@ -159,6 +159,13 @@ func repositories() []escape {
 			Hold: holdAll(holdUnchanged("{home}/.ssh"), holdEmpty("{home}/.local/share/agent-sandbox/quarantine")),
 		},
 		{
+			ID: "A6.21", Name: "no link takes the place of the directory in which git looks for the addresses of remote repositories", Matrix: other,
+			Setup: func(h *host) { h.runScript("mkdir -p .git/branches") },
+			Sh: `mkdir b; echo /nowhere >b/origin; rmdir .git/branches; ln -s ../b .git/branches; ln -s ../b l; ln -P l .git/branches; mv l .git/branches
+				mv b .git/branches; cp -r b .git/branches; echo /nowhere >.git/branches/origin; {attacker} exchange b .git/branches; {attacker} tmpfile .git/branches/origin`,
+			Hold: holdAbsent("{work}/.git/branches/origin"),
+		},
+		{
 			ID: "A6.18", Name: "no repository comes into being in the git directory of a linked work tree's repository, for a link to lead to", Matrix: nested,
 			Dir: "{home}/wt", Flags: []string{"-C", "{home}/wt"},
 			Sh: `d={work}/.git/foo; ` + bare + `ln -s $d linked; d={work}/.git/worktrees/wt/foo; ` + bare + `ln -s $d own

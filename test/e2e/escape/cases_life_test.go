@@ -182,6 +182,17 @@ func lifecycle() []escape {
 			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc")),
 		},
 		{
+			ID: "F25.18", Name: "calls that no guard answers any more create nothing", Ends: true,
+			Setup: func(h *host) { h.runScript("mkdir -p packages/app") },
+			Sh: `for n in 1 2 3 4; do (while :; do (echo x >.mcp.json; mkdir .husky; echo x >packages/app/.envrc; ln -s x .envrc; mkdir -p new/.git) 2>/dev/null; done) & done
+				{attacker} create open src/ordinary >/dev/null; [ -e src/ordinary ] || echo BROKEN no ordinary name; echo ready; read go; wait`,
+			During: func(h *host, p *attempt) {
+				note(h, p)
+				h.killGuards(p)
+			},
+			Hold: holdAll(survived, holdAbsent("{work}/.mcp.json", "{work}/.husky", "{work}/packages/app/.envrc", "{work}/.envrc", "{work}/new/.git")),
+		},
+		{
 			ID: "F25.17", Name: "the exit code cannot be forged", Ends: true,
 			Sh: processesScript + `for f in $procs/fd/*; do case $f in */0|*/1|*/2) ;; *)
 				timeout 1 sh -c 'printf "{ \"exit-code\": 0 }\n" >>$0' $f 2>/dev/null;; esac; done; echo tried; exit 7`,
@@ -209,6 +220,31 @@ func lifecycle() []escape {
 			Sh: `ulimit -c unlimited; sh -c 'kill -SEGV $$'; true`, Control: control{None: "where cores go is the host's setting"},
 		},
 	}
+}
+
+// outputFiles returns attempts to lead the files that agent-sandbox writes itself elsewhere.
+func outputFiles() []escape {
+	refused := func(_ *host, o outcome) error {
+		if o.code != 125 || o.tried() {
+			return fmt.Errorf("exit code %d, want 125 and nothing run", o.code)
+		}
+		return nil
+	}
+	var out []escape
+	for i, c := range []struct{ flag, name, plant string }{
+		{"--events", "a link in the tree does not lead --events to a file of the host", "ln -s ../.bashrc out"},
+		{"--record", "a link in the tree does not lead --record to a file of the host", "ln -s ../.bashrc out"},
+		{"--events", "a link of a directory in the tree does not lead --events to a file of the host", "ln -s .. d; ln -s d/.bashrc out"},
+		{"--events", "a FIFO in the tree does not make --events wait", "mkfifo out"},
+		{"--record", "a FIFO in the tree does not make --record wait", "mkfifo out"},
+	} {
+		out = append(out, escape{
+			ID: fmt.Sprintf("F25.%d", 19+i), Name: c.name, Ends: true, Flags: []string{c.flag, "out"}, Sh: "echo x >.mcp.json",
+			Setup: func(h *host) { h.runScript(c.plant) }, Hold: refused,
+			Control: control{Flags: []string{c.flag, "other"}},
+		})
+	}
+	return out
 }
 
 func empty(dir string) error {

@@ -60,6 +60,8 @@ var secretFiles = []string{
 	".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".npmrc", ".pypirc", ".cargo/credentials.toml",
 	".config/gcloud/credentials.db", ".mozilla/firefox/p/logins.json", ".config/google-chrome/Default/Cookies",
 	".bash_history", ".config/op/config", ".vault-token",
+	".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".cache/huggingface/token", ".local/share/opencode/auth.json",
+	".config/configstore/firebase-tools.json", ".config/github-copilot/apps.json", ".pi/agent/auth.json",
 }
 
 var hosts struct {
@@ -441,6 +443,50 @@ func (h *host) stopCommands() (stopped []int) {
 		}
 	}
 	return stopped
+}
+
+// killGuards kills the processes that decide about the calls of the attempt's commands: agent-sandbox on the host, or the first
+// process of a container or pod. Without a sandbox it ends the attempt.
+func (h *host) killGuards(p *attempt) {
+	pids := h.commandPIDs()
+	if h.target.engine != "" || h.target.pod {
+		pids = h.firstProcesses()
+	}
+	if !p.inside {
+		pids = nil
+		for _, found := range h.processes() {
+			pids = append(pids, found.pid)
+		}
+	}
+	h.killed = true
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// firstProcesses returns the first processes of the PID namespaces in which this host's processes run.
+func (h *host) firstProcesses() (first []int) {
+	for _, p := range h.processes() {
+		for pid := p.pid; pid > 1; {
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if err != nil {
+				break
+			}
+			parent, ids := 0, []string(nil)
+			for line := range strings.Lines(string(status)) {
+				if value, ok := strings.CutPrefix(line, "PPid:"); ok {
+					parent, _ = strconv.Atoi(strings.TrimSpace(value))
+				} else if value, ok := strings.CutPrefix(line, "NSpid:"); ok {
+					ids = strings.Fields(value)
+				}
+			}
+			if len(ids) > 1 && ids[len(ids)-1] == "1" && !slices.Contains(first, pid) {
+				first = append(first, pid)
+			}
+			pid = parent
+		}
+	}
+	return first
 }
 
 // waitGone waits until processes have ended. Pods get more time, because they wait for their client to reconnect.

@@ -42,7 +42,7 @@ func bwrapTarget() *target {
 
 func persistentBwrapTarget() *target {
 	return &target{
-		name: "bwrap, persistent", persistent: true, processes: 64, unsuitable: none, refuses: none,
+		name: "bwrap, persistent", persistent: true, processes: 64, unsuitable: unsuitableForPersistent, refuses: none,
 		always: append([]string{"A5.", "B15.", "E21.26", "F24.8", "F24.9"}, keeperAttempts()...),
 	}
 }
@@ -52,6 +52,14 @@ func persistentBwrapTarget() *target {
 func keeperAttempts() []string { return []string{"E21.29", "E21.30", "E23.", "F25."} }
 
 func none(*escape) string { return "" }
+
+// unsuitableForPersistent returns why an attempt proves nothing in a persistent sandbox; "": it proves something.
+func unsuitableForPersistent(c *escape) string {
+	if slices.Contains(c.Flags, "--events") || slices.Contains(c.Flags, "--record") {
+		return "create writes no such file"
+	}
+	return ""
+}
 
 // launch returns the command line that runs args in the sandbox, with flags of agent-sandbox.
 func (w *target) launch(h *host, flags, args []string) []string {
@@ -224,6 +232,7 @@ func Test_Escape_Docker(t *testing.T) {
 func Test_Escape_Resident_Docker(t *testing.T) {
 	w := dockerTarget(t)
 	w.name, w.persistent, w.always = "docker, persistent", true, append([]string{"A5.", "G40."}, keeperAttempts()...)
+	w.unsuitable = unsuitableForPersistentDocker
 	w.run(t, append(bwrapAttempts(), contained()...))
 }
 
@@ -277,7 +286,7 @@ func Test_The_Threat_Model_Lists_All_Attempts(t *testing.T) {
 	}{
 		{*persistentBwrapTarget(), native},
 		{target{name: "docker", unsuitable: unsuitableForDocker, refuses: refusedByDocker}, containers},
-		{target{name: "docker, persistent", unsuitable: unsuitableForDocker, refuses: refusedByDocker}, containers},
+		{target{name: "docker, persistent", unsuitable: unsuitableForPersistentDocker, refuses: refusedByDocker}, containers},
 		{target{name: "kube", unsuitable: unsuitableForKube, refuses: refusedByKube}, append(containers, pods()...)},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.compareDocument(t, tt.all, &results{}, false) })

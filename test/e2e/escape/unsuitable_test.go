@@ -3,6 +3,7 @@
 package escape_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,8 +13,14 @@ func unsuitableForDocker(c *escape) string {
 	return map[string]string{
 		"C19.5": "containers need no bubblewrap",
 		"C19.6": "containers need no bubblewrap",
+		"A7.10": "a container has no home of the host: G40.7",
 		"E23.8": "the guest connects to published ports, no process beside it: G40.1 attacks that one",
 	}[c.ID]
+}
+
+// unsuitableForPersistentDocker is unsuitableForDocker for persistent sandboxes.
+func unsuitableForPersistentDocker(c *escape) string {
+	return cmp.Or(unsuitableForPersistent(c), unsuitableForDocker(c))
 }
 
 // refusedByDocker returns the error of agent-sandbox for a flag that containers do not support.
@@ -49,11 +56,13 @@ func unsuitableForKube(c *escape) string {
 		return "the test's own network has no cluster"
 	}
 	return map[string]string{
-		"F25.5": "a command that stops the guest ends its own processes: H51.3",
-		"F25.7": "only a node's kubelet limits the processes of a pod: H52.1",
-		"G40.5": "H50.5 attacks the node's sockets",
-		"G40.6": "H51.1 attacks it",
-		"G40.8": "H50.3 attacks the cluster's network",
+		"A7.10":  "no home of the host is in a pod: H50.6",
+		"F25.18": "nothing of the host is mounted into a pod",
+		"F25.5":  "a command that stops the guest ends its own processes: H51.3",
+		"F25.7":  "only a node's kubelet limits the processes of a pod: H52.1",
+		"G40.5":  "H50.5 attacks the node's sockets",
+		"G40.6":  "H51.1 attacks it",
+		"G40.8":  "H50.3 attacks the cluster's network",
 	}[c.ID]
 }
 

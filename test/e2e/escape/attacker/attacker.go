@@ -58,6 +58,8 @@ func Main(args []string) int {
 		"devices":   attackDevices,
 		"openers":   attackOpenForWriting,
 		"lease":     attackLease,
+		"fifos":     attackFIFOs,
+		"tmpfile":   attackTmpfile,
 		"sigqueue":  attackSigqueue,
 		"setuid":    attackSetuid,
 		"sleep":     attackSleep,
@@ -165,6 +167,34 @@ func attackOpenForWriting(args []string) {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if report("open "+name+" for writing", err) {
 			_ = f.Close()
+		}
+	}
+}
+
+// attackFIFOs writes to FIFOs on every way that leads to a descriptor for writing.
+func attackFIFOs(args []string) {
+	for _, name := range args {
+		reader, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			reader = -1
+		}
+		own := fmt.Sprintf("/proc/self/fd/%d", reader)
+		for _, way := range []struct {
+			path  string
+			flags int
+		}{
+			{name, unix.O_WRONLY}, {name, unix.O_RDWR}, {name, unix.O_WRONLY | unix.O_CREAT}, {name, unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC},
+			{name, unix.O_WRONLY | unix.O_NOFOLLOW}, {own, unix.O_WRONLY}, {own, unix.O_RDWR | unix.O_CREAT},
+		} {
+			fd, err := unix.Open(way.path, way.flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+			if err == nil {
+				_, err = unix.Write(fd, []byte("planted\n"))
+				_ = unix.Close(fd)
+			}
+			report(fmt.Sprintf("write to %s with flags %#x", way.path, way.flags), err)
+		}
+		if reader >= 0 {
+			_ = unix.Close(reader)
 		}
 	}
 }

@@ -336,3 +336,26 @@ func attackTmpfs(args []string) {
 		}
 	}
 }
+
+// attackTmpfile makes a file without a name and then links it to each name.
+func attackTmpfile(args []string) {
+	for _, name := range args {
+		fd, err := unix.Open(filepath.Dir(name), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o700)
+		if err != nil {
+			report("a file without a name for "+name, err)
+			continue
+		}
+		_, _ = unix.Write(fd, []byte("planted\n"))
+		errs := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+		if errs != nil {
+			errs = errors.Join(errs, unix.Linkat(fd, "", unix.AT_FDCWD, name, unix.AT_EMPTY_PATH))
+		}
+		if _, err := os.Lstat(name); err == nil {
+			errs = nil
+		} else if errs == nil {
+			errs = err
+		}
+		report(name, errs)
+		_ = unix.Close(fd)
+	}
+}
