@@ -44,6 +44,13 @@ if [[ ${packages[*]-} = ./... ]]; then
   }
 fi
 
+# Loops of the programs in memory ask whether the command may continue.
+if [[ ${packages[0]-} = ./... ]] || changed_files | grep -qE '^(internal/memory/coreutils|memory/shell|build/tools/memorylint)/.*\.go$'; then
+  say "memorylint"
+  memorylint=$(tool memorylint ./memorylint)
+  "$memorylint" -test=false ./memory/shell/... ./internal/memory/coreutils/...
+fi
+
 # What runs in memory runs wherever Go does; its tests too.
 say "types for darwin"
 typecheck=$(tool typecheck ./typecheck)

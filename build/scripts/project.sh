@@ -113,7 +113,7 @@ use_go() {
 # change with the tree.
 tool() {
   local key path sources=(go.mod go.sum)
-  [[ $2 != ./* ]] || sources+=("$2"/main.go)
+  [[ $2 != ./* ]] || sources+=("$2"/*.go)
   key=$(cd "$top/build/tools" && cat "${sources[@]}" <(go version) | sha256sum | cut -c1-16)
   path=$cache/$1-$key
   if [[ ! -x $path ]]; then

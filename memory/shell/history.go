@@ -191,7 +191,7 @@ func runFcBuiltin(sh *interp, args []string) int {
 		step = -1
 	}
 	var b strings.Builder
-	for i := first; i != last+step; i += step {
+	for i := first; i != last+step; i += step { // bounded: the lines between first and last
 		if !on['n'] {
 			b.WriteString(strconv.Itoa(i))
 		}
@@ -236,7 +236,7 @@ func editCommands(sh *interp, known []string, first, last int, editor string) in
 		step = -1
 	}
 	var b strings.Builder
-	for i := first; i != last+step; i += step {
+	for i := first; i != last+step; i += step { // bounded: the lines between first and last
 		b.WriteString(known[i-1] + "\n")
 	}
 	file := "/tmp/bash-fc." + strconv.FormatUint(uint64(sh.m.newRand().Uint32()), 36)

@@ -278,7 +278,7 @@ func (o *readOptions) store(names []string, line string, escaped []bool, st int)
 	if o.array != "" {
 		o.sh.separators()
 		var list []string
-		for words := ifs.NewWords(&o.sh.ifs, line, escaped); !words.IsEmpty(); {
+		for words := ifs.NewWords(&o.sh.ifs, line, escaped); !words.IsEmpty(); { // bounded: each word shortens the line
 			list = append(list, words.Next())
 		}
 		base := o.sh.slot(o.array)

@@ -283,7 +283,7 @@ func (x *XzReader) endStream() error {
 			return fault(Corrupt)
 		}
 	}
-	for size&3 != 0 {
+	for size&3 != 0 { // bounded: at most three bytes
 		c, err := in()
 		if err != nil {
 			return err

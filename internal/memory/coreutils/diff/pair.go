@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/linediff"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 )
 
@@ -118,7 +119,10 @@ func (p *diffPair) find() error {
 		}
 		suffix = max(suffix-p.horizon, 0)
 	}
-	x, y := p.classes(prefix, suffix)
+	x, y, err := p.classes(prefix, suffix)
+	if err != nil {
+		return err
+	}
 	found, err := linediff.Changes(x, y, linediff.Options{Minimal: p.minimal, Spend: p.p.Spend})
 	if err != nil {
 		return err
@@ -133,13 +137,16 @@ func (p *diffPair) find() error {
 }
 
 // classes gives equal lines equal numbers.
-func (p *diffPair) classes(prefix, suffix int) (a, b []int) {
+func (p *diffPair) classes(prefix, suffix int) (a, b []int, err error) {
 	known := map[string]int{}
-	number := func(f *diffFile) []int {
+	number := func(f *diffFile) ([]int, error) {
 		lines := f.lines[prefix : len(f.lines)-suffix]
 		out := make([]int, len(lines))
 		for i, line := range lines {
-			key := p.key(line)
+			key, err := p.key(line)
+			if err != nil {
+				return nil, err
+			}
 			if f.incomplete && prefix+i == len(f.lines)-1 && p.exact() && p.space < spaceTrailing {
 				// No other key contains a newline.
 				key += "\n"
@@ -151,15 +158,18 @@ func (p *diffPair) classes(prefix, suffix int) (a, b []int) {
 			}
 			out[i] = n
 		}
-		return out
+		return out, nil
 	}
-	return number(p.f[0]), number(p.f[1])
+	if a, err = number(p.f[0]); err == nil {
+		b, err = number(p.f[1])
+	}
+	return a, b, err
 }
 
-// key returns the line without ignored parts.
-func (p *diffPair) key(line string) string {
+// key returns the line without ignored parts. The error is ENOMEM if its expanded tabs do not fit into the machine's memory.
+func (p *diffPair) key(line string) (string, error) {
 	if !p.foldCase && p.space == spaceCounts {
-		return line
+		return line, nil
 	}
 	b := make([]byte, 0, len(line))
 	column, blanks := 0, 0
@@ -181,12 +191,15 @@ func (p *diffPair) key(line string) string {
 		switch {
 		case p.space == spaceAll || p.space == spaceChange:
 		case c == '\t' && p.space&spaceTabs != 0:
-			for {
-				b = append(b, ' ')
-				if column++; column%p.tab == 0 {
-					break
-				}
+			blank := p.tab - column%p.tab
+			var err error
+			if b, err = program.GrowBuffer(p.p, b, blank); err != nil {
+				return "", err
 			}
+			for range blank {
+				b = append(b, ' ')
+			}
+			column += blank
 		default:
 			b = append(b, c)
 			column++
@@ -197,7 +210,7 @@ func (p *diffPair) key(line string) string {
 			b = b[:len(b)-1]
 		}
 	}
-	return string(b)
+	return string(b), nil
 }
 
 // markIgnored marks the changes that consist of ignored lines.

@@ -350,7 +350,7 @@ func (fp *filePatch) sideEmpty(side int, numbers string) {
 // contextEmpty does the same for a context diff, whose second numbers are further on.
 func (r *patchReader) contextEmpty(fp *filePatch) {
 	fp.sideEmpty(sideOld, strings.TrimPrefix(r.peek(1), "*** "))
-	for i := 2; ; i++ {
+	for i := 2; ; i++ { // bounded: peek returns no text behind the last line
 		line := r.peek(i)
 		if line == "" || strings.HasPrefix(line, "***") {
 			return

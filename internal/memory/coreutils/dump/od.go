@@ -359,7 +359,7 @@ func (d *odDump) layout() {
 
 func lcm(a, b int) int {
 	x, y := a, b
-	for y != 0 {
+	for y != 0 { // bounded: Euclid's algorithm
 		x, y = y, x%y
 	}
 	return a / x * b
@@ -401,6 +401,9 @@ func (d *odDump) dump(in io.Reader) {
 	}
 }
 
+// odFuel is the number of fields of a line that are written between two looks at the time: a line can be as long as the memory.
+const odFuel = 1 << 12
+
 // block writes one line for each format; n bytes of b are real.
 func (d *odDump) block(offset int64, b []byte, n int) {
 	for i := range d.formats {
@@ -414,6 +417,9 @@ func (d *odDump) block(offset int64, b []byte, n int) {
 		blank := (len(b) - n) / f.size
 		left := f.pad
 		for k := fields; k > blank; k-- {
+			if k%odFuel == 0 && d.p.Spend(odFuel>>4) != nil {
+				return
+			}
 			next := f.pad * (k - 1) / fields
 			at := (fields - k) * f.size
 			f.write(d.out, b[at:at+f.size], left-next+f.width)
@@ -421,12 +427,18 @@ func (d *odDump) block(offset int64, b []byte, n int) {
 		}
 		if f.text {
 			for k := blank; k > 0; k-- {
+				if k%odFuel == 0 && d.p.Spend(odFuel>>4) != nil {
+					return
+				}
 				next := f.pad * (k - 1) / fields
 				_, _ = d.out.WriteString(strings.Repeat(" ", left-next+f.width))
 				left = next
 			}
 			_, _ = d.out.WriteString("  >")
-			for _, c := range b[:n] {
+			for i, c := range b[:n] {
+				if i%odFuel == 0 && d.p.Spend(odFuel>>8) != nil {
+					return
+				}
 				if c < ' ' || c > '~' {
 					c = '.'
 				}

@@ -67,7 +67,7 @@ func (j *jsonScan) value(depth int) bool {
 // members reads the text in braces or brackets.
 func (j *jsonScan) members(depth int, end byte) bool {
 	j.i++
-	for {
+	for { // bounded: each round passes over text of the buffer
 		j.space()
 		if j.i >= len(j.b) {
 			return false

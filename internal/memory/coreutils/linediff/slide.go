@@ -5,7 +5,7 @@ package linediff
 // end as it can, or back to where the other file has changes too.
 func (s *side) slide(other *side) {
 	i, j, end := 0, 0, len(s.lines)
-	for {
+	for { // bounded: each round passes over lines, which are charged
 		for i < end && !s.is(i) {
 			for other.is(j) {
 				j++
@@ -24,7 +24,7 @@ func (s *side) slide(other *side) {
 			j++
 		}
 		partner := end
-		for length := -1; length != i-start; {
+		for length := -1; length != i-start; { // bounded: each round makes the run longer
 			length = i - start
 			for start > 0 && s.lines[start-1] == s.lines[i-1] {
 				start--

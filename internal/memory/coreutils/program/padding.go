@@ -10,7 +10,7 @@ import (
 func AppendPadded(b []byte, n, width int) []byte {
 	var digits [20]byte
 	i := len(digits)
-	for {
+	for { // bounded: the digits of a number
 		i--
 		digits[i] = byte('0' + n%10)
 		if n /= 10; n == 0 {

@@ -58,7 +58,7 @@ func (p *sedParser) comment(c *sedInstruction) {
 	if ch == 'n' && begins {
 		p.prog.quiet = true
 	}
-	for ch != sedEOF && ch != '\n' {
+	for ch != sedEOF && ch != '\n' { // bounded: the script ends
 		ch = p.char()
 	}
 }
@@ -114,7 +114,7 @@ func (p *sedParser) readLabel() string {
 	if ch == sedEOF {
 		return ""
 	}
-	for ch != sedEOF && ch != ';' && ch != '}' && !isSedSpace(ch) {
+	for ch != sedEOF && ch != ';' && ch != '}' && !isSedSpace(ch) { // bounded: the script ends
 		ch = p.char()
 	}
 	p.back(ch)
@@ -128,7 +128,7 @@ func (p *sedParser) restOfLine() string {
 		return ""
 	}
 	from := p.pos - 1
-	for ch != sedEOF && ch != '\n' {
+	for ch != sedEOF && ch != '\n' { // bounded: the script ends
 		ch = p.char()
 	}
 	if ch == '\n' {

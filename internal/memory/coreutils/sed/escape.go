@@ -26,7 +26,7 @@ func (p *sedParser) delimited(delim int, isRegex bool) (text string, ok bool) {
 		p.fail(sedErrDelimiter)
 	}
 	var b strings.Builder
-	for {
+	for { // bounded: the script ends
 		ch := p.char()
 		switch {
 		case ch == sedEOF:
@@ -60,7 +60,7 @@ func (p *sedParser) delimited(delim int, isRegex bool) (text string, ok bool) {
 // bracket copies the rest of a bracket expression.
 func (p *sedParser) bracket(b *strings.Builder) bool {
 	begins := true
-	for {
+	for { // bounded: the script ends
 		ch := p.char()
 		if ch == '^' && begins {
 			b.WriteByte('^')

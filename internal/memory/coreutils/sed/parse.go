@@ -194,7 +194,7 @@ func (p *sedParser) back(ch int) {
 }
 
 func (p *sedParser) nonblank() int {
-	for {
+	for { // bounded: the script ends
 		if ch := p.char(); ch != ' ' && ch != '\t' {
 			return ch
 		}
@@ -206,7 +206,7 @@ func isSedSpace(ch int) bool { return ch == ' ' || ch >= '\t' && ch <= '\r' }
 // integer reads a number whose first digit may be ch.
 func (p *sedParser) integer(ch int) int {
 	n := 0
-	for ascii.IsDigit(ch) {
+	for ascii.IsDigit(ch) { // bounded: the script ends
 		if n < math.MaxInt/10-10 {
 			n = n*10 + ch - '0'
 		}
@@ -229,7 +229,7 @@ func (p *sedParser) endOfCommand() {
 // command reads the next command; false at the end.
 func (p *sedParser) command() bool {
 	ch := p.char()
-	for ch == ';' || isSedSpace(ch) {
+	for ch == ';' || isSedSpace(ch) { // bounded: the script ends
 		ch = p.char()
 	}
 	if ch == sedEOF {

@@ -44,7 +44,7 @@ func Compare(a, b string) int {
 // versionSuffix returns the length of what matches (\.[A-Za-z~][A-Za-z0-9~]*)*$.
 func versionSuffix(s string) int {
 	end := len(s)
-	for {
+	for { // bounded: each round shortens the name
 		i := end
 		for i > 0 && (isVersionLetter(s[i-1]) || s[i-1] >= '0' && s[i-1] <= '9') {
 			i--

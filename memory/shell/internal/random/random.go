@@ -13,7 +13,7 @@ func New(seed uint32) *Generator { return &Generator{seed: seed} }
 // Next returns a number below 32768 that differs from the one before.
 func (g *Generator) Next() int {
 	n := g.step()
-	for n == g.last {
+	for n == g.last { // bounded: a step differs from the one before
 		n = g.step()
 	}
 	g.last = n

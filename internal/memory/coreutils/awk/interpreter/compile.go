@@ -186,7 +186,7 @@ func (c *compiler) regex(x node) func(m *machine) *matcher {
 }
 
 func ungroup(x node) node {
-	for {
+	for { // bounded: the parser bounds the depth of the tree
 		g, ok := x.(*groupNode)
 		if !ok {
 			return x

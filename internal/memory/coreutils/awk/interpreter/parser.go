@@ -109,14 +109,14 @@ func (p *parser) chain(n int) {
 func (p *parser) leave() { p.depth-- }
 
 func (p *parser) newlines() {
-	for p.tok().kind == tokenNewline {
+	for p.tok().kind == tokenNewline { // bounded: the tokens end with another one
 		p.at++
 	}
 }
 
 // terminators passes over newlines and semicolons.
 func (p *parser) terminators() {
-	for p.tok().kind == tokenNewline || p.is(";") {
+	for p.tok().kind == tokenNewline || p.is(";") { // bounded: the tokens end with another one
 		p.at++
 	}
 }

@@ -252,16 +252,9 @@ func (c *compiler) list(s *scope, x list) filter {
 	return c.simple(func(e *env, in Value) (Value, error) {
 		var v []Value
 		err := of(e, in, func(w Value) error {
-			if len(v) >= maxArray {
-				return errTooBig
-			}
-			if len(v) == cap(v) {
-				if err := c.vm.hold(16 * (len(v) + 4)); err != nil {
-					return err
-				}
-			}
-			v = append(v, w)
-			return nil
+			var err error
+			v, err = c.vm.collect(v, w, 0)
+			return err
 		})
 		return &Array{v: v}, err
 	})

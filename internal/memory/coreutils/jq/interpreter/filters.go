@@ -197,18 +197,19 @@ func mapFilter(c *compiler, a []filter) filter {
 	return c.simple(func(e *env, in Value) (Value, error) {
 		var v []Value
 		if in, ok := in.(*Array); ok {
+			if err := c.vm.hold(16 * len(in.v)); err != nil {
+				return nil, err
+			}
 			v = make([]Value, 0, len(in.v))
 		}
 		err := inner.run(e, in, func(w Value) error {
-			if len(v) >= maxArray {
-				return errTooBig
-			}
-			v = append(v, w)
-			return nil
+			var err error
+			v, err = c.vm.collect(v, w, 0)
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		return &Array{v: v}, c.vm.hold(16 * len(v))
+		return &Array{v: v}, nil
 	})
 }

@@ -34,6 +34,9 @@ func (vm *machine) formatValue(name string, v Value) (Value, error) {
 			return nil, err
 		}
 	}
+	if err := vm.hold(formatGrowth[name] * len(text)); err != nil {
+		return nil, err
+	}
 	switch name {
 	case "@text":
 		return text, nil
@@ -62,6 +65,9 @@ func (vm *machine) formatValue(name string, v Value) (Value, error) {
 	}
 	return nil, errorf("%s is not a valid format", strings.TrimPrefix(name, "@"))
 }
+
+// formatGrowth is how many times as long as a text its format can be. Escapes for HTML are rarely dense.
+var formatGrowth = map[string]int{"@html": 3, "@uri": 3, "@urid": 1, "@base64": 2, "@base64d": 1, "@base32": 2, "@base32d": 2}
 
 var htmlEscapes = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&#39;", `"`, "&quot;")
 

@@ -37,17 +37,23 @@ func keysOf(ordered bool) function1 {
 			if ordered {
 				keys = v.sorted()
 			}
+			if err := vm.hold(32 * len(keys)); err != nil {
+				return nil, err
+			}
 			out := &Array{v: make([]Value, len(keys))}
 			for i, k := range keys {
 				out.v[i] = k
 			}
-			return out, vm.hold(32 * len(keys))
+			return out, nil
 		case *Array:
+			if err := vm.hold(24 * len(v.v)); err != nil {
+				return nil, err
+			}
 			out := &Array{v: make([]Value, len(v.v))}
 			for i := range v.v {
 				out.v[i] = float64(i)
 			}
-			return out, vm.hold(24 * len(v.v))
+			return out, nil
 		}
 		return nil, errorf("%s (%s) has no keys", kind(in), shortJSON(in))
 	}
@@ -150,17 +156,23 @@ func reverse(vm *machine, in Value, _ []Value) (Value, error) {
 	case nil:
 		return &Array{}, nil
 	case string:
+		if err := vm.hold(5 * len(v)); err != nil { // characters of four bytes, and the text
+			return nil, err
+		}
 		r := []rune(v)
 		for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
 			r[i], r[j] = r[j], r[i]
 		}
-		return string(r), vm.hold(len(v))
+		return string(r), nil
 	case *Array:
+		if err := vm.hold(16 * len(v.v)); err != nil {
+			return nil, err
+		}
 		out := &Array{v: make([]Value, len(v.v))}
 		for i, w := range v.v {
 			out.v[len(v.v)-1-i] = w
 		}
-		return out, vm.hold(16 * len(v.v))
+		return out, nil
 	case *Object:
 		if len(v.keys) == 0 {
 			return &Array{}, nil
@@ -205,18 +217,17 @@ func flatten(vm *machine, in Value, depth float64) (Value, error) {
 				}
 				continue
 			}
-			if len(out.v) >= maxArray {
-				return errTooBig
+			var err error
+			if out.v, err = vm.collect(out.v, v, 0); err != nil {
+				return err
 			}
-			out.v = append(out.v, v)
-			vm.gas--
 		}
 		return nil
 	}
 	if err := walk(items, depth); err != nil {
 		return nil, err
 	}
-	return out, vm.hold(16 * len(out.v))
+	return out, nil
 }
 
 // indices returns the positions of part in in; of text counted in bytes by jq 1.6, in
@@ -240,10 +251,16 @@ func indices(vm *machine, in, part Value) (Value, error) {
 			if k < 0 {
 				return out, vm.hold(len(v))
 			}
+			if err := vm.tick(); err != nil {
+				return nil, err
+			}
 			i += k
 			chars += utf8.RuneCountInString(v[last:i])
 			last = i
-			out.v = append(out.v, float64(chars))
+			var err error
+			if out.v, err = vm.collect(out.v, float64(chars), floatSize); err != nil {
+				return nil, err
+			}
 			i++
 		}
 	case *Array:
@@ -256,8 +273,11 @@ func indices(vm *machine, in, part Value) (Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			if same {
-				out.v = append(out.v, float64(i))
+			if !same {
+				continue
+			}
+			if out.v, err = vm.collect(out.v, float64(i), floatSize); err != nil {
+				return nil, err
 			}
 		}
 		return out, vm.hold(len(v.v))

@@ -76,6 +76,29 @@ func (vm *machine) hold(n int) error {
 	return vm.o.Hold(n)
 }
 
+// floatSize is the size of a number that is a Value.
+const floatSize = 8
+
+// collect appends v to the items of a new array, and takes the memory of the list, and of size bytes more for v, before it
+// grows.
+func (vm *machine) collect(items []Value, v Value, size int) ([]Value, error) {
+	if len(items) >= maxArray {
+		return items, errTooBig
+	}
+	vm.gas--
+	if len(items) == cap(items) {
+		if err := vm.hold(16 * (len(items) + 4)); err != nil {
+			return items, err
+		}
+	}
+	if size > 0 {
+		if err := vm.hold(size); err != nil {
+			return items, err
+		}
+	}
+	return append(items, v), nil
+}
+
 var errDeep = errors.New("too deep")
 
 func (vm *machine) enter() error {

@@ -129,8 +129,12 @@ func subtract(vm *machine, a, b Value) (Value, error) {
 				break
 			}
 		}
-		if keep {
-			out.v = append(out.v, v)
+		if !keep {
+			continue
+		}
+		var err error
+		if out.v, err = vm.collect(out.v, v, 0); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -224,9 +228,15 @@ func (vm *machine) split(s, sep string) (Value, error) {
 		return out, nil
 	}
 	for part := range strings.SplitSeq(s, sep) {
-		out.v = append(out.v, part)
+		var err error
+		if out.v, err = vm.collect(out.v, part, 16); err != nil {
+			return nil, err
+		}
+		if err := vm.tick(); err != nil {
+			return nil, err
+		}
 	}
-	return out, vm.hold(16 * len(out.v))
+	return out, nil
 }
 
 func modulo(_ *machine, a, b Value) (Value, error) {

@@ -311,15 +311,16 @@ func (vm *machine) pieces(in, re, flags Value) (*Array, error) {
 	out := &Array{}
 	last := 0
 	err = call.each(vm, s, func(caps []int) error {
-		out.v = append(out.v, s[last:caps[0]])
+		var err error
+		out.v, err = vm.collect(out.v, s[last:caps[0]], 16)
 		last = caps[1]
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.v = append(out.v, s[last:])
-	return out, vm.hold(32 * len(out.v))
+	out.v, err = vm.collect(out.v, s[last:], 16)
+	return out, err
 }
 
 func splitFilter(c *compiler, a []filter) filter {

@@ -88,9 +88,15 @@ func explode(vm *machine, in Value, _ []Value) (Value, error) {
 	}
 	out := &Array{}
 	for _, r := range s {
-		out.v = append(out.v, float64(r))
+		if err := vm.tick(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out.v, err = vm.collect(out.v, float64(r), floatSize); err != nil {
+			return nil, err
+		}
 	}
-	return out, vm.hold(24 * len(out.v))
+	return out, nil
 }
 
 func implode(vm *machine, in Value, _ []Value) (Value, error) {
