@@ -38,6 +38,7 @@ type Guard struct {
 	standing  bool           // Standing has returned true; used by Serve alone
 	events    []Event        // that Serve watches
 	ended     bool           // End was called
+	sticky    sticky
 }
 
 // Options are a guard's rules and the functions that it calls.
@@ -102,6 +103,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	g.listener, g.events = l, events
 	runtime.LockOSThread() // never unlocked: the thread has an umask of its own, and ends with the goroutine
 	g.separateUmask()
+	g.sticky = readSticky()
 	g.rules = newRuleset(g.o.Rules)
 	if g.o.First != nil {
 		g.view = newView(g.o.First, g.rules)
@@ -325,6 +327,7 @@ func (g *Guard) decide(n notification, t *reading, c credentials, call entryCall
 	}
 	defer func() { e.close() }()
 	if call.op == opOpen && how.follows() {
+		t.sticky, t.uid = g.sticky, c.uid
 		if e, err = t.followLast(e); err != nil {
 			return err
 		}
@@ -535,6 +538,9 @@ func (t target) followLast(e entry) (entry, error) {
 		}
 		if e.look(); e.kind != unix.S_IFLNK {
 			return e, nil // this is the place
+		}
+		if t.sticky.refusesFollow(e, t.uid) {
+			return e, unix.EACCES
 		}
 		text, err := readlinkat(e.dir, e.name)
 		if err != nil {

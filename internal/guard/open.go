@@ -41,7 +41,8 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	case !errors.Is(err, unix.EEXIST) || flags&unix.O_EXCL != 0:
 		return errnoOf(err)
 	}
-	if e.kind == unix.S_IFREG && (!how.writes() || !g.rules.readOnly(e.String())) {
+	shared := g.sticky.concerns(e.dir)
+	if e.kind == unix.S_IFREG && !shared && (!how.writes() || !g.rules.readOnly(e.String())) {
 		if fd, ok := e.openRegular(flags); ok {
 			defer unix.Close(fd)
 			return g.handOver(n, fd, flags&^unix.O_NOFOLLOW)
@@ -57,6 +58,10 @@ func (g *Guard) performOpen(n notification, t target, c credentials, how openHow
 	}
 	if err != nil {
 		return errnoOf(err)
+	}
+	if shared && g.sticky.refusesOpen(e.dir, pin, c.uid) {
+		_ = unix.Close(pin)
+		return unix.EACCES
 	}
 	return g.reopen(n, t, c, flags, pin)
 }

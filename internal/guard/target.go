@@ -21,6 +21,8 @@ type target struct {
 	threads *threads // nil: none is known
 	known   *thread  // of threads; nil: it is not one
 	cwd     string   // the working directory of known when its call arrived
+	sticky  sticky   // for links that the guard follows for it
+	uid     int      // of the file system, for sticky
 	own     int      // the directory of this process's descriptors in proc(5); 0: not opened
 }
 
