@@ -112,9 +112,12 @@ use_go() {
 # tool NAME PACKAGE: builds a tool of build/tools once per version, outside the tree, and prints its path. Those of our own
 # change with the tree.
 tool() {
-  local key path sources=(go.mod go.sum)
-  [[ $2 != ./* ]] || sources+=("$2"/*.go)
-  key=$(cd "$top/build/tools" && cat "${sources[@]}" <(go version) | sha256sum | cut -c1-16)
+  local key path
+  key=$(cd "$top/build/tools" && {
+    cat go.mod go.sum
+    [[ $2 != ./* ]] || cat "$2"/*.go
+    go version
+  } | sha256sum | cut -c1-16)
   path=$cache/$1-$key
   if [[ ! -x $path ]]; then
     say "building $1 (once)"

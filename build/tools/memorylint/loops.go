@@ -94,6 +94,7 @@ func isFiniteComparison(b *ast.BinaryExpr, stepped map[string]bool) bool {
 		case *ast.Ident:
 			return y.Name == "nil" && mentions(b.X, stepped)
 		}
+	default:
 	}
 	return false
 }
@@ -138,6 +139,7 @@ func steppedIn(loop *ast.ForStmt) map[string]bool {
 				if of, ok := n.Rhs[0].(*ast.SelectorExpr); ok && mentions(of.X, map[string]bool{id.Name: true}) {
 					stepped[id.Name] = true
 				}
+			default:
 			}
 		}
 		return true
