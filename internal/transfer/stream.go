@@ -21,7 +21,7 @@ func PutStream(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePat
 	passed, w := io.Pipe()
 	defer passed.Close()
 	defer context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })() // documented to return nil
-	go func() { // nothing stops a read of standard input
+	go func() {                                                                // nothing stops a read of standard input
 		_, err := io.Copy(w, r)
 		_ = w.CloseWithError(err) // documented to return nil
 	}()
