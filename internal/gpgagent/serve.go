@@ -77,6 +77,7 @@ func (c *connection) serve(ctx context.Context) {
 			if answer, err = c.ask(ctx, line); err != nil {
 				return
 			}
+		case accept:
 		case end:
 			last = true
 		}

@@ -1,7 +1,7 @@
 package filesystem
 
 import (
-	"crypto/sha1" //nolint:gosec // GnuPG names a directory by it
+	"crypto/sha1" // GnuPG names a directory by it
 	"encoding/base32"
 	"io/fs"
 	"os"
@@ -76,7 +76,7 @@ var zBase32 = base32.NewEncoding("ybndrfg8ejkmcpqxot1uwisza345h769").WithPadding
 
 // socketDir returns the name of the directory for the sockets of a GnuPG directory that is not the usual one.
 func socketDir(home string) string {
-	sum := sha1.Sum([]byte(home)) //nolint:gosec // no secret depends on it
+	sum := sha1.Sum([]byte(home))
 	return "d." + zBase32.EncodeToString(sum[:15])
 }
 

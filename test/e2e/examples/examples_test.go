@@ -41,8 +41,10 @@ type example struct{ origin, line string }
 var preparations = []struct{ line, script string }{
 	{`exec (--json )?-- go vet`, `rm -r examples`},
 	{`'echo hello > notes.txt`, `git rm -q notes.txt && git commit -qm first`},
-	{`^agent-sandbox (apply|discard)( [^w]|$)|^agent-sandbox diff|^agent-sandbox stage (apply|diff|discard|list)`,
-		`agent-sandbox exec --stage -- sh -c 'echo "// x" >> src/main.go; echo bye > notes.txt; echo >> package.json'`},
+	{
+		`^agent-sandbox (apply|discard)( [^w]|$)|^agent-sandbox diff|^agent-sandbox stage (apply|diff|discard|list)`,
+		`agent-sandbox exec --stage -- sh -c 'echo "// x" >> src/main.go; echo bye > notes.txt; echo >> package.json'`,
+	},
 	{` upgrade\b`, `agent-sandbox exec --stage=upgrade -- sh -c 'echo "// x" >> src/main.go; echo >> package.json'`},
 	{`src/gone`, `agent-sandbox exec -C ~/src/gone --stage -- touch new`},
 	{`\bwork\b`, `[[ $LINE = *" create "* ]] || agent-sandbox create --stage work`},
