@@ -291,7 +291,8 @@ func (f *Resolution) hidePrivate(at hostpath.Place, pattern string) {
 	for _, name := range private {
 		dir := filepath.Join(at.Path, name)
 		part, err := f.look.Locate(dir)
-		if err == nil && part.Exists && !(whole && hostpath.IsWithin(part.Path, at.Path)) {
+		isCovered := whole && hostpath.IsWithin(part.Path, at.Path)
+		if err == nil && part.Exists && !isCovered {
 			f.hide(part, dir)
 		}
 	}

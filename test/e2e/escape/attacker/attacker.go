@@ -183,8 +183,13 @@ func attackFIFOs(args []string) {
 			path  string
 			flags int
 		}{
-			{name, unix.O_WRONLY}, {name, unix.O_RDWR}, {name, unix.O_WRONLY | unix.O_CREAT}, {name, unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC},
-			{name, unix.O_WRONLY | unix.O_NOFOLLOW}, {own, unix.O_WRONLY}, {own, unix.O_RDWR | unix.O_CREAT},
+			{name, unix.O_WRONLY},
+			{name, unix.O_RDWR},
+			{name, unix.O_WRONLY | unix.O_CREAT},
+			{name, unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC},
+			{name, unix.O_WRONLY | unix.O_NOFOLLOW},
+			{own, unix.O_WRONLY},
+			{own, unix.O_RDWR | unix.O_CREAT},
 		} {
 			fd, err := unix.Open(way.path, way.flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 			if err == nil {
