@@ -92,6 +92,18 @@ func runProofs(ctx context.Context, a *console.App, d sandbox.Driver, h host.Hos
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(base)) }()
+	// A case counts temporary files before and after: those of other processes are not to be among them.
+	before, isSet := os.LookupEnv("TMPDIR")
+	if err := errors.Join(os.Mkdir(filepath.Join(base, "tmp"), 0o700), os.Setenv("TMPDIR", filepath.Join(base, "tmp"))); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if isSet {
+			err = errors.Join(err, os.Setenv("TMPDIR", before))
+		} else {
+			err = errors.Join(err, os.Unsetenv("TMPDIR"))
+		}
+	}()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	harness := sandboxtest.Local{Backend: d, Base: base, Data: []string{h.Data}}
