@@ -214,8 +214,8 @@ func (p *Design) JoinCommand() []string {
 	if p.Options.GuestImage != "" {
 		return append(join, "--wait")
 	}
-	// The program gets its name when it is complete; "$@" is the command to execute then.
-	script := fmt.Sprintf(`head -c "$1" >%[1]s.new && chmod 555 %[1]s.new && mv %[1]s.new %[1]s && shift && exec "$@"`, layout.Program)
+	// The program gets its name when it is complete, which it is not if the sender was killed; "$@" is the command to execute then.
+	script := fmt.Sprintf(`head -c "$1" >%[1]s.new && [ $(wc -c <%[1]s.new) -eq "$1" ] && chmod 555 %[1]s.new && mv %[1]s.new %[1]s && shift && exec "$@"`, layout.Program)
 	return slices.Concat([]string{"sh", "-c", script, "sh", strconv.Itoa(p.GuestSize)}, join, []string{"--wake"})
 }
 
@@ -231,7 +231,7 @@ func (p *Design) DoorCommand(what string, more ...string) []string {
 	}
 	// Clients of several versions have a guest each; the guest recognises itself by the last part of its path.
 	dir, name := layout.Root+"/"+p.GuestSum[:16], path.Base(layout.Program)
-	script := fmt.Sprintf(`d=%s p=%[1]s/%s; if [ -x $p ]; then echo +; else echo -; mkdir -p $d && head -c "$1" >$p.$$ && chmod 555 $p.$$ && mv $p.$$ $p || exit; fi; exec $p %[3]s "$@"`, dir, name, what)
+	script := fmt.Sprintf(`d=%s p=%[1]s/%s; is() { [ $(wc -c <$1) -eq "$2" ]; }; if [ -x $p ] && is $p "$1"; then echo +; else echo -; mkdir -p $d && head -c "$1" >$p.$$ && is $p.$$ "$1" && chmod 555 $p.$$ && mv -f $p.$$ $p || exit; fi; exec $p %[3]s "$@"`, dir, name, what)
 	return append([]string{"sh", "-c", script, "sh"}, arguments...)
 }
 
