@@ -48,7 +48,7 @@ type agentSocket struct {
 // serveAgents serves until close; nil if the plan has no agent.
 func (i *instance) serveAgents(ctx context.Context, plan *policy.Plan, r *planned.Reporter) (*agents, error) {
 	if plan.SSHAgent == "" && plan.GPGAgent.Socket == "" {
-		return nil, nil //nolint:nilnil // nil agents are valid
+		return nil, nil //nolint:nilnil // nil serves nothing, as its type documents
 	}
 	a := &agents{}
 	ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // close ends it, after the last command

@@ -67,7 +67,7 @@ func (i *instance) PodStatus(ctx context.Context) (PodStatus, error) {
 }
 
 // PodStatus returns the state of the pod of a persistent sandbox, also of one that does not start or has ended. Closed: the sandbox has
-// no pod, as after a stop. NotFound: there is no such sandbox.
+// no pod, as after a stop. NotFound: no sandbox has that name.
 func (d *PersistentDriver) PodStatus(ctx context.Context, name string) (PodStatus, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {

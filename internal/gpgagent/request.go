@@ -97,7 +97,7 @@ var names = map[string]string{
 	"SCD": "use a smartcard", "LEARN": "use a smartcard", "KEYTOCARD": "use a smartcard", "KILLAGENT": "end the agent", "RELOADAGENT": "reload the agent",
 	"UPDATESTARTUPTTY": "change the agent's terminal", "MARKTRUSTED": "trust a certificate", "LISTTRUSTED": "list trusted certificates", "ISTRUSTED": "list trusted certificates",
 	"GETVAL": "read a variable of the agent", "PUTVAL": "change a variable of the agent", "GETEVENTCOUNTER": "read the agent's counters", "READKEY": "read a public key",
-	"GETINFO": "describe itself", "OPTION": "set an option", "SETHASH": "sign what is no hash of a known kind", "KEYATTR": "change a key's attributes",
+	"GETINFO": "describe itself", "OPTION": "set an option", "SETHASH": "sign something other than a hash of a known kind", "KEYATTR": "change a key's attributes",
 	"HAVEKEY": "list keys in an unusual request", "KEYINFO": "list keys in an unusual request", "SIGKEY": "sign in an unusual request",
 	"SETKEYDESC": "sign in an unusual request", "PKSIGN": "sign in an unusual request",
 }

@@ -13,7 +13,7 @@ import (
 type Pod struct{}
 
 // QueryPod returns nil: only the larger program has pods.
-func QueryPod(context.Context, Sandbox) (*Pod, error) { return nil, nil } //nolint:nilnil // see above
+func QueryPod(context.Context, Sandbox) (*Pod, error) { return nil, nil } //nolint:nilnil // nil says that the sandbox has no pod, as documented
 
 // Tables returns nothing.
 func (*Pod) Tables() [][][]string { return nil }

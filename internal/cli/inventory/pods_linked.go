@@ -20,11 +20,11 @@ type Pod struct{ kube.PodStatus }
 func QueryPod(ctx context.Context, k Sandbox) (*Pod, error) {
 	d, ok := k.Lifecycle.(*kube.PersistentDriver)
 	if !ok {
-		return nil, nil //nolint:nilnil // a sandbox without a pod
+		return nil, nil //nolint:nilnil // nil says that the sandbox has no pod, as documented
 	}
 	st, err := d.PodStatus(ctx, k.ID)
 	if sandbox.CodeOf(err) == sandbox.Closed {
-		return nil, nil //nolint:nilnil // it is stopped
+		return nil, nil //nolint:nilnil // the same: a stopped sandbox has no pod
 	}
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (f *Resolution) GPGAgent() (GPGAgent, error) {
 			return GPGAgent{Socket: at.Path, Home: home.Path, Session: f.pinentry()}, err
 		}
 	}
-	return none, sandbox.Errorf(sandbox.NotFound, preset.GPGAgent+": no GnuPG agent: there is no socket S.gpg-agent of %s", home).
+	return none, sandbox.Errorf(sandbox.NotFound, preset.GPGAgent+": the GnuPG agent does not run: %s has no socket S.gpg-agent", home).
 		WithHint("start it: gpgconf --launch gpg-agent")
 }
 

@@ -37,14 +37,7 @@ func Test_The_GnuPG_Agent_Signs_And_Gives_No_Key(t *testing.T) {
 			t.Skipf("%s is missing; install gnupg", name)
 		}
 	}
-	plain := newDays(t)
-	users := map[string]days{"plain user": plain}
-	if plain.id != 0 { // the tests run as root
-		root := plain
-		root.id = 0
-		users["root"] = root
-	}
-	for who, all := range users {
+	for who, all := range newDaysOfUsers(t) {
 		for _, c := range []struct {
 			name, script, want string // want is a regular expression for the whole output
 		}{
@@ -94,7 +87,7 @@ func Test_The_GnuPG_Agent_Signs_And_Gives_No_Key(t *testing.T) {
 			{
 				"an agent or a keyring that is missing", `gpgconf --kill gpg-agent; $box true; GNUPGHOME=~/nowhere $box true; GNUPGHOME=nowhere $box true; gpgconf --launch gpg-agent
 				echo use-keyboxd >$GNUPGHOME/common.conf; $box true`,
-				`agent-sandbox: .*@gpg-agent: no GnuPG agent: there is no socket S.gpg-agent of \S+/gnupg\nhint: start it: gpgconf --launch gpg-agent\n` +
+				`agent-sandbox: .*@gpg-agent: the GnuPG agent does not run: \S+/gnupg has no socket S.gpg-agent\nhint: start it: gpgconf --launch gpg-agent\n` +
 					`agent-sandbox: .*@gpg-agent: no keyring: \S+/nowhere is not a directory\nhint: make a key: gpg --full-generate-key\n` +
 					`agent-sandbox: .*@gpg-agent: "nowhere" of GNUPGHOME is not an absolute path\n` +
 					`agent-sandbox: .*@gpg-agent: the public keys are with keyboxd \(use-keyboxd in \S+/common.conf\), expected a file pubring.kbx\n`,

@@ -43,6 +43,19 @@ func newDays(t *testing.T) days {
 	return days{base: base, bin: filepath.Join(base, "bin"), id: plainID}
 }
 
+// newDaysOfUsers returns the same for a plain user and, where root runs the tests, for root.
+func newDaysOfUsers(t *testing.T) map[string]days {
+	t.Helper()
+	plain := newDays(t)
+	users := map[string]days{"plain user": plain}
+	if plain.id != 0 {
+		root := plain
+		root.id = 0
+		users["root"] = root
+	}
+	return users
+}
+
 // day is a plain user with a new home that contains a repository, and the programs in
 // PATH.
 type day struct {

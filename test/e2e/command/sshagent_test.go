@@ -24,15 +24,8 @@ func Test_The_SSH_Agent_Signs_And_Cannot_Be_Changed(t *testing.T) {
 			t.Skipf("%s is missing; install openssh-client", name)
 		}
 	}
-	plain := newDays(t)
-	users := map[string]days{"plain user": plain}
-	if plain.id != 0 { // the tests run as root
-		root := plain
-		root.id = 0
-		users["root"] = root
-	}
 	const listed = `256 SHA256:\S+ key \(ED25519\)\n`
-	for who, all := range users {
+	for who, all := range newDaysOfUsers(t) {
 		for _, c := range []struct {
 			name, script, want string // want is a regular expression for the whole output
 		}{

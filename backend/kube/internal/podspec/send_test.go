@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// A process that is killed while it sends the guest leaves a part of it, or nothing. That is no program, and the next one sends it again.
+// A process that is killed while it sends the guest leaves a part of it, or an empty file. The next process sends the guest again.
 func Test_A_Guest_That_Was_Not_Sent_Whole_Is_Not_Used(t *testing.T) {
 	guest := "#!/bin/sh\necho \"guest $*\"\n"
 	sum := sha256.Sum256([]byte(guest))

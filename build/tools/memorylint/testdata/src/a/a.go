@@ -47,7 +47,7 @@ func read(r *bufio.Reader) { // want read:"asks"
 	}
 }
 
-// A builder is no stream: it takes everything.
+// A write to a builder never fails, so it does not end a loop.
 func build(f func() bool) string {
 	var b strings.Builder
 	for f() { // want "no bound"
