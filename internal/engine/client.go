@@ -62,7 +62,7 @@ func (c *Client) greet(ctx context.Context, answer *atomic.Value) error {
 	short, cancel := context.WithTimeout(ctx, maxGreet)
 	defer cancel()
 	ping, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
-	if err != nil && strings.Contains(err.Error(), "malformed HTTP") {
+	if err != nil && isOtherProtocol(err) {
 		return c.notEngineError("it does not speak HTTP")
 	}
 	// Docker and Podman send the version with each answer, also with an error.
@@ -74,6 +74,13 @@ func (c *Client) greet(ctx context.Context, answer *atomic.Value) error {
 			WithHint("check whether it hangs, and restart it: systemctl restart docker")
 	}
 	return c.Wrap(err, "reach the container engine")
+}
+
+// isOtherProtocol reports whether package net/http has received what HTTP does not have: a line that is not a status, or bytes before
+// it has sent its request, for which it has neither a type nor a text of its own.
+func isOtherProtocol(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)")
 }
 
 // describeAnswer returns the status and the media type of an answer.
