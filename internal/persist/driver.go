@@ -59,10 +59,11 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 
 func (d *Driver) create(ctx context.Context, record Record) (*instance, error) {
 	id, spec := record.ID, record.Spec
-	if err := d.Store.Add(record); err != nil {
+	held, err := d.Store.add(record, nil)
+	if err != nil {
 		return nil, err
 	}
-	if err := d.Start(ctx, id, spec.Env); err != nil {
+	if err := d.startLocked(ctx, id, held, spec.Env); err != nil {
 		return nil, errors.Join(err, d.destroy(context.WithoutCancel(ctx), id))
 	}
 	i, err := d.open(ctx, id)
@@ -124,13 +125,15 @@ func (d *Driver) open(ctx context.Context, name string) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := awaitKeeper(ctx, name, conn, answerTime)
+	defer done()
 	c, err := session.Connect(ctx, conn)
 	if err != nil {
-		return nil, err
+		return nil, silence(ctx, err)
 	}
 	i := newInstance(d, name, c)
 	if i.first, err = i.status(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(silence(ctx, err), c.Close())
 	}
 	return i, nil
 }

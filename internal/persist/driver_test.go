@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +52,7 @@ func driverOf(backend, data string) sandbox.Driver {
 func keeperMain(backend, data, name string) int {
 	ready := false
 	store := persist.Store{Dir: filepath.Join(data, "sandboxes")}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := persist.NewLog(os.Stderr)
 	driver := driverOf(backend, data)
 	err := store.Keep(context.Background(), name, persist.Holding{Driver: driver, Env: os.Environ(), Log: log, Ready: func() {
 		ready = true

@@ -39,7 +39,7 @@ func (d *Driver) tryFork(ctx context.Context, from Operated, of, name, snapshot 
 	if record.Spec.Stage != "" {
 		record.Spec.Stage = name
 	}
-	err = d.Store.add(record, func(dir string) error {
+	held, err := d.Store.add(record, func(dir string) error {
 		state := filepath.Join(dir, stateDir)
 		if err := os.Mkdir(state, 0o700); err != nil {
 			return err
@@ -49,7 +49,7 @@ func (d *Driver) tryFork(ctx context.Context, from Operated, of, name, snapshot 
 	if err != nil {
 		return nil, false, err
 	}
-	i, err = d.begin(ctx, name, env)
+	i, err = d.begin(ctx, name, held, env)
 	if err != nil {
 		again = adapted && sandbox.CodeOf(err) == sandbox.Exists
 		ctx = context.WithoutCancel(ctx)
@@ -70,8 +70,9 @@ func (d *Driver) adaptFork(ctx context.Context, spec *sandbox.Spec) (adapted boo
 	return d.AdaptFork(ctx, spec, others)
 }
 
-func (d *Driver) begin(ctx context.Context, name string, env []string) (sandbox.Instance, error) {
-	if err := d.Start(ctx, name, env); err != nil {
+// begin starts a sandbox whose lock this process holds, and connects to it.
+func (d *Driver) begin(ctx context.Context, name string, held *lock, env []string) (sandbox.Instance, error) {
+	if err := d.startLocked(ctx, name, held, env); err != nil {
 		return nil, err
 	}
 	return d.Open(ctx, name)

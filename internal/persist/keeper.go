@@ -254,7 +254,7 @@ func (k *keeper) start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio
 	if err != nil {
 		return nil, err
 	}
-	k.log.Info("command", "args", cmd.Args)
+	k.log.Info("command", "args", loggedArgs(cmd.Args))
 	return &logged{Process: p, log: k.log, begin: time.Now()}, nil
 }
 

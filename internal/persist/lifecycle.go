@@ -103,18 +103,18 @@ func (d *Driver) Sweep(ctx context.Context) error {
 func (d *Driver) Prune(ctx context.Context) (names []string, err error) {
 	spares, err := d.Store.Spares()
 	for _, r := range d.mine(spares) {
-		err = errors.Join(err, d.Destroy(ctx, r.ID))
+		if derr := d.Destroy(ctx, r.ID); sandbox.CodeOf(derr) != sandbox.NotFound { // another process destroyed it
+			err = errors.Join(err, derr)
+		}
 	}
 	records, lerr := d.Records(ctx)
 	err = errors.Join(err, lerr)
 	for _, r := range records {
-		runs, rerr := d.Store.Runs(r.ID)
-		if rerr == nil && !runs {
-			if rerr = d.Destroy(ctx, r.ID); rerr == nil {
-				names = append(names, r.ID)
-			}
+		removed, rerr := d.Store.removeStopped(r.ID)
+		if removed {
+			names = append(names, r.ID)
 		}
 		err = errors.Join(err, rerr)
 	}
-	return names, err
+	return names, errors.Join(err, sweep(ctx, d.Inner))
 }

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+// recordVersion is the version of the format of a record's file. A program that reads another version could ignore what the
+// sandbox was created with, such as a restriction.
+const recordVersion = 1
+
 // Record describes a sandbox, as its directory stores it. It contains no environment: the process that starts the
 // sandbox provides it.
 type Record struct {
+	Version int              `json:"version"`        // of the file's format; 0 in files of programs that wrote none, which is version 1
 	ID      string           `json:"-"`              // its directory's name
 	Name    string           `json:"name,omitempty"` // a label for people
 	Backend string           `json:"backend"`
@@ -58,24 +64,37 @@ func CheckName(name string) error {
 func (s Store) dir(name string) string { return filepath.Join(s.Dir, name) }
 
 // Add writes a new record. Exists: there is a sandbox of that name.
-func (s Store) Add(r Record) error { return s.add(r, nil) }
+func (s Store) Add(r Record) error {
+	held, err := s.add(r, nil)
+	held.release()
+	return err
+}
 
-// add writes a new record; fill, if not nil, writes further files into its directory. The directory appears for other
-// processes when it is complete, and the next sweep removes an incomplete one of a killed process.
-func (s Store) add(r Record, fill func(dir string) error) error {
+// add writes a new record and returns with the lock of its sandbox, so that no other process takes it for a stopped one before
+// it starts. fill, if not nil, writes further files into its directory. The directory appears for other processes when it is
+// complete, and the next sweep removes an incomplete one of a killed process.
+func (s Store) add(r Record, fill func(dir string) error) (*lock, error) {
 	if err := s.Vacant(r.ID); err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	s.sweep()
 	tmp, held, err := s.newDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer held.release()
-	defer func() { _ = s.clear(tmp) }() // it was renamed, or is incomplete
+	if err := s.fillDir(tmp, r, fill); err != nil {
+		_ = s.clear(tmp) // the next sweep tries again
+		held.release()
+		return nil, err
+	}
+	return held, nil
+}
+
+// fillDir writes the files of a new sandbox into a temporary directory, and then gives the directory its name.
+func (s Store) fillDir(tmp string, r Record, fill func(dir string) error) error {
 	data, err := r.encode()
 	if err != nil {
 		return err
@@ -99,7 +118,7 @@ func (s Store) add(r Record, fill func(dir string) error) error {
 
 // encode returns the content of a record's file.
 func (r Record) encode() ([]byte, error) {
-	r.Spec.Env, r.Spec.State = nil, ""
+	r.Version, r.Spec.Env, r.Spec.State = recordVersion, nil, ""
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
 }
@@ -169,12 +188,28 @@ func (s Store) Load(name string) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, sandbox.Errorf(sandbox.Invalid, "%s: %w", path, err).
+	if err := r.decode(data); err != nil {
+		return Record{}, sandbox.Errorf(sandbox.Invalid, "%s: %w", path, err).
 			WithHint("'agent-sandbox destroy %s' removes it", name)
 	}
 	r.ID = name
 	return r, nil
+}
+
+// decode reads the content of a record's file. It rejects another version, and fields that it does not know.
+func (r *Record) decode(data []byte) error {
+	var of struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &of); err != nil {
+		return err
+	}
+	if of.Version > recordVersion {
+		return fmt.Errorf("version %d of the format; expected at most %d: a newer agent-sandbox wrote it", of.Version, recordVersion)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(r)
 }
 
 func noSuch(name string) error {

@@ -17,7 +17,7 @@ import (
 // launch starts a keeper, which takes over the lock of its sandbox and reports its start on ready. On an error launch
 // releases the lock.
 func (d *Driver) launch(name string, held *lock, env []string, ready *os.File) (*exec.Cmd, error) {
-	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		held.release()
 		return nil, err
@@ -46,7 +46,7 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 	if _, err := d.Store.Load(name); err != nil {
 		return err
 	}
-	held, err := d.Store.take(name)
+	held, err := d.Store.takeStopped(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 // Change is like Start, and replaces the sandbox's spec by spec. Files and snapshots stay. If the driver rejects spec
 // or the start fails, the sandbox is stopped and unchanged.
 func (d *Driver) Change(ctx context.Context, name string, spec sandbox.Spec) error {
-	held, err := d.Store.take(name)
+	held, err := d.Store.takeStopped(ctx, name)
 	if err != nil {
 		return err
 	}

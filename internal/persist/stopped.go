@@ -18,7 +18,7 @@ func (d *Driver) Reach(ctx context.Context, name string) (sandbox.Instance, erro
 	if sandbox.CodeOf(err) != sandbox.Closed {
 		return i, err
 	}
-	held, terr := d.Store.take(name)
+	held, terr := d.Store.takeStopped(ctx, name)
 	if terr != nil {
 		return nil, errors.Join(err, terr) // the sandbox is starting or stopping
 	}

@@ -118,14 +118,11 @@ func (d *Driver) prepare(key string, record Record) error {
 		spare.ID, spare.Name, spare.Spec.Name, spare.Spare = "spare-"+id, "", "", key
 		spare.State = filepath.Join(d.Store.Dir, statePrefix+id)
 		spare.Created, spare.Idle, spare.TTL = time.Now(), sandbox.Duration(spareIdle), 0
-		if err := d.Store.Add(spare); err != nil {
+		held, err := d.Store.add(spare, nil)
+		if err != nil {
 			return err
 		}
-		held, err := d.Store.take(spare.ID)
-		if err == nil {
-			_, err = d.launch(spare.ID, held, record.Spec.Env, null)
-		}
-		if err != nil {
+		if _, err := d.launch(spare.ID, held, record.Spec.Env, null); err != nil {
 			return errors.Join(err, d.Store.remove(spare.ID))
 		}
 	}

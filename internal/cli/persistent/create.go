@@ -97,6 +97,20 @@ func createSandbox(ctx context.Context, a *console.App, f *host.Options, k inven
 	if err := inventory.Remember(ctx, a, h, d, name); err != nil {
 		return errors.Join(err, box.Close(context.WithoutCancel(ctx)))
 	}
-	fmt.Fprintln(a.Out, name)
+	if _, err := fmt.Fprintln(a.Out, name); err != nil { // without its name it would be of no use
+		return errors.Join(err, destroyUnnamed(context.WithoutCancel(ctx), a, h, d, box, name))
+	}
 	return box.Detach()
+}
+
+// destroyUnnamed destroys a sandbox whose name could not be printed, and forgets where it was.
+func destroyUnnamed(ctx context.Context, a *console.App, h host.Host, d persist.Lifecycle, box *sandbox.Sandbox, name string) error {
+	record, err := d.Load(ctx, name)
+	if err == nil {
+		err = box.Close(ctx)
+	}
+	if err == nil {
+		err = inventory.Forget(ctx, a, h, record)
+	}
+	return err
 }

@@ -15,12 +15,13 @@ import (
 // NewDestroy returns the command destroy.
 func NewDestroy(a *console.App) *cobra.Command {
 	var at inventory.Place
-	var forget bool
+	var forget, force bool
 	cmd := &cobra.Command{
 		Use:   "destroy [flags] NAME...",
 		Short: "destroy persistent sandboxes",
 		Long: `Their workspaces and stages stay as they are; their snapshots go, and the volumes of
-pods. --forget is for pods in a cluster that no longer exists.`,
+pods. --force is for a sandbox whose process does not answer, --forget for pods in a
+cluster that no longer exists.`,
 		Example:           "agent-sandbox destroy work\nagent-sandbox destroy --backend kube --namespace agents web",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -29,6 +30,9 @@ pods. --forget is for pods in a cluster that no longer exists.`,
 			}
 			if forget && at != (inventory.Place{}) {
 				return console.UsageError(cmd.CommandPath(), "--forget removes a record of this machine, and takes no other flags")
+			}
+			if force && (forget || at.IsInCluster()) {
+				return console.UsageError(cmd.CommandPath(), "--force is for sandboxes of this machine")
 			}
 			return nil
 		},
@@ -39,33 +43,51 @@ pods. --forget is for pods in a cluster that no longer exists.`,
 				if forget {
 					return planForget(ctx, a, name)
 				}
-				return planDestroy(ctx, a, name, at)
+				return planDestroy(ctx, a, name, at, force)
 			})
 		},
 	}
 	at.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&force, "force", false, "end the process that holds the sandbox with SIGKILL first")
 	cmd.Flags().BoolVar(&forget, "forget", false, "only remove this machine's record of the pod; do not contact the cluster")
 	return console.Describe(cmd, console.ExitSimple)
 }
 
 // planDestroy returns the action that destroys a sandbox. If its record is unreadable, the action removes the record, but not
-// resources that only the backend could find.
-func planDestroy(ctx context.Context, a *console.App, name string, at inventory.Place) (func() error, error) {
+// resources that only the backend could find. With force it first kills the process that holds the sandbox.
+func planDestroy(ctx context.Context, a *console.App, name string, at inventory.Place, force bool) (func() error, error) {
 	h, err := host.LocateHome(a)
 	if err != nil {
 		return nil, err
 	}
+	end := func() error { return nil }
+	if force {
+		end = func() error { return h.Sandboxes().Kill(ctx, name) }
+	}
 	if !at.IsInCluster() {
 		if _, err := h.Sandboxes().Load(name); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 			d, err := inventory.NewDriver("", h)
-			return func() error { return d.Destroy(ctx, name) }, err
+			return func() error {
+				if err := end(); err != nil {
+					return err
+				}
+				return d.Destroy(ctx, name)
+			}, err
 		}
 	}
 	k, err := inventory.Find(a, name, at)
+	if err == nil && force && k.Known.Cluster != nil {
+		err = sandbox.Errorf(sandbox.Invalid, "sandbox %s is a pod; --force is for sandboxes of this machine", name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return func() error { return destroySandbox(ctx, a, h, k) }, nil
+	return func() error {
+		if err := end(); err != nil {
+			return err
+		}
+		return destroySandbox(ctx, a, h, k)
+	}, nil
 }
 
 func destroySandbox(ctx context.Context, a *console.App, h host.Host, k inventory.Sandbox) error {

@@ -35,7 +35,7 @@ func keepSandbox(ctx context.Context, a *console.App, name string) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log := slog.New(slog.NewTextHandler(a.Stdio.Stderr, nil))
+	log := persist.NewLog(a.Stdio.Stderr)
 	ready := false
 	err := serveSandbox(ctx, a, name, log, func() {
 		ready = true
