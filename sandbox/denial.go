@@ -12,6 +12,7 @@ const (
 	DeniedHost    DenialKind = "host"    // a host and port, by the network's proxy
 	DeniedCommand DenialKind = "command" // a command by its name
 	DeniedCall    DenialKind = "call"    // a system call by its name
+	DeniedLimit   DenialKind = "limit"   // a limit of the policy, which stopped an operation
 )
 
 // Denial is an operation of a command that the isolation refused. Its texts come from inside
@@ -19,8 +20,8 @@ const (
 type Denial struct {
 	Time   time.Time  `json:"time"`
 	Kind   DenialKind `json:"kind"`
-	Op     string     `json:"op"`               // "create", "write", "connect", "ask", "request", "run"
-	Target string     `json:"target"`           // path, HOST:PORT or the command's name
+	Op     string     `json:"op"`               // "create", "write", "connect", "ask", "request", "run", "exceed"
+	Target string     `json:"target"`           // path, HOST:PORT, the command's name, or limits.NAME
 	Reason string     `json:"reason,omitempty"` // one clause
 	Rule   string     `json:"rule,omitempty"`   // the rule that decided, as it was written; empty: none allows it
 	Source string     `json:"source,omitempty"` // source of the rule: FILE:LINE, a flag, "built in"

@@ -15,7 +15,7 @@ type Snapshotter interface {
 	// belongs to the sandbox alone; the hint says what would.
 	Snapshot(ctx context.Context, name string) error
 	// Restore kills everything that runs and puts the files back to a snapshot, whole or, when it fails or is
-	// killed, not at all. The snapshot stays. NotFound: there is none of that name.
+	// killed, not at all. The snapshot stays. NotFound: there is none of that name. Invalid: it is damaged.
 	Restore(ctx context.Context, name string) error
 	// Snapshots lists them, oldest first.
 	Snapshots(ctx context.Context) ([]SnapshotInfo, error)
@@ -41,7 +41,8 @@ type StateKeeper interface {
 type SnapshotInfo struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	Size    int64     `json:"size,omitempty"` // bytes that it takes on the disk, if it shares nothing; 0: unknown
+	Size    int64     `json:"size,omitempty"`    // bytes that it takes on the disk, if it shares nothing; 0: unknown
+	Problem string    `json:"problem,omitempty"` // why it cannot be restored, only removed; empty: it can be restored
 }
 
 // maxSnapshotName is the maximum length of a snapshot's name, which becomes the name of a file or a tag.

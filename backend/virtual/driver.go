@@ -127,12 +127,7 @@ func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil
 
 // tree returns the tree for a plan: a new one, or with Options.Share an existing one.
 func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
-	l := d.options.Limits
-	options := vfs.Options{Now: d.options.Now, Limits: vfs.Limits{
-		Bytes:     cmp.Or(int64(plan.Limits.Disk), l.Bytes, int64(sandbox.DefaultMemoryDisk)),
-		FileBytes: cmp.Or(int64(plan.Limits.File), l.FileBytes, int64(sandbox.DefaultMemoryFile)),
-		Nodes:     cmp.Or(plan.Limits.Nodes, l.Nodes, sandbox.DefaultMemoryNodes),
-	}}
+	options := vfs.Options{Now: d.options.Now, Limits: d.treeLimits(plan)}
 	if !d.options.Share {
 		return newTree(plan, u, options, d.options.Journal)
 	}
@@ -149,6 +144,16 @@ func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
 		d.trees[key] = t
 	}
 	return t, err
+}
+
+// treeLimits returns the limits of a plan's files, to which newTree adds what the system's own files need.
+func (d *Driver) treeLimits(plan *policy.Plan) vfs.Limits {
+	l := d.options.Limits
+	return vfs.Limits{
+		Bytes:     cmp.Or(int64(plan.Limits.Disk), l.Bytes, int64(sandbox.DefaultMemoryDisk)),
+		FileBytes: cmp.Or(int64(plan.Limits.File), l.FileBytes, int64(sandbox.DefaultMemoryFile)),
+		Nodes:     cmp.Or(plan.Limits.Nodes, l.Nodes, sandbox.DefaultMemoryNodes),
+	}
 }
 
 // release ends the use of a tree. The last call applies the changes if Options.Apply is set, and closes the tree.

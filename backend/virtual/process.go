@@ -1,14 +1,20 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -24,6 +30,7 @@ type process struct {
 // run runs the command to its end. Its background processes may continue until the sandbox is closed.
 func (p *process) run(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) {
 	defer close(p.ended)
+	met := p.instance.tree.fs.Usage().Met
 	res, err := p.shell.RunScript(ctx, shell.Script{Program: cmd.Args, Exit: true, Wait: !cmd.Leave}, shell.Stdio{
 		Stdin: wrapReader(stdio.Stdin), Stdout: wrapWriter(stdio.Stdout), Stderr: wrapWriter(stdio.Stderr),
 	})
@@ -32,14 +39,45 @@ func (p *process) run(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio)
 		p.shell.Close()
 		p.exit = sandbox.Exit{Code: 128 + int(syscall.SIGKILL), Signal: int(syscall.SIGKILL)}
 	}
-	if res.Limit != nil {
+	if res.Limit != nil && !errors.Is(res.Limit, shell.ErrProcesses) { // without a process the command goes on
 		p.exit.Reason = res.Limit.Error()
 	}
+	p.instance.reportLimits(met, res.Limit)
 	// Before Wait returns, so that the files survive a kill of this process after it.
 	p.err = p.instance.saved.commit(p.instance.tree)
 	if p.hasEnded() {
 		p.shell.Close()
 		p.instance.remove(p)
+	}
+}
+
+// reportLimits reports the limits that have stopped an operation during a command, of it or of another. met is what the limits of
+// the tree had stopped before, and machine the limit that the command's machine has met, or nil.
+func (i *instance) reportLimits(met vfs.Met, machine error) {
+	now, limits := i.tree.fs.Usage().Met, i.driver.treeLimits(i.plan)
+	for _, l := range []struct {
+		isMet bool
+		name  string
+		value int64
+		most  string // a format for the value
+	}{
+		{now.Bytes > met.Bytes, "disk", limits.Bytes, "all files together have at most %v"},
+		{now.FileBytes > met.FileBytes, "file", limits.FileBytes, "a file has at most %v"},
+		{now.Nodes > met.Nodes, "nodes", int64(limits.Nodes), "there are at most %v files and directories"},
+		{errors.Is(machine, shell.ErrMemory), "memory", cmp.Or(i.limits.Bytes, shell.DefaultBytes), "a command has at most %v"},
+		{errors.Is(machine, shell.ErrProcesses), "pids", int64(i.limits.Processes), "there are at most %v processes"},
+	} {
+		if !l.isMet || l.value <= 0 { // a library's caller may set no limit
+			continue
+		}
+		format := func(n int64) string { return sandbox.Bytes(n).String() }
+		if l.name == "nodes" || l.name == "pids" {
+			format = func(n int64) string { return strconv.FormatInt(n, 10) }
+		}
+		i.driver.options.Denied(sandbox.Denial{
+			Time: time.Now(), Kind: sandbox.DeniedLimit, Op: "exceed", Target: "limits." + l.name,
+			Reason: fmt.Sprintf(l.most, format(l.value)), Fix: "--limit " + l.name + "=" + format(2*l.value),
+		})
 	}
 }
 

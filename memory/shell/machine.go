@@ -23,16 +23,19 @@ import (
 type Limits struct {
 	Fuel      int64 // units of work of one Run, about one simple command or 64 bytes each; 500 million
 	Depth     int   // functions, sources, evals and subshells inside each other; 2000
-	Bytes     int64 // memory of variables, words and captured output together; 256 MiB
+	Bytes     int64 // memory of variables, words and captured output together; DefaultBytes
 	Processes int   // processes at one time; 256
 	Files     int   // open descriptors of one process; 1024
 	Source    int64 // bytes of one script; 16 MiB
 }
 
+// DefaultBytes is the default of Limits.Bytes.
+const DefaultBytes = 256 << 20
+
 func (l Limits) withDefaults() Limits {
 	l.Fuel = defaulted(l.Fuel, 500_000_000)
 	l.Depth = defaulted(l.Depth, 2000)
-	l.Bytes = defaulted(l.Bytes, 256<<20)
+	l.Bytes = defaulted(l.Bytes, DefaultBytes)
 	l.Processes = defaulted(l.Processes, 256)
 	l.Files = defaulted(l.Files, 1024)
 	l.Source = defaulted(l.Source, 16<<20)

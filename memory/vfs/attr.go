@@ -172,6 +172,7 @@ func (f *FS) resize(n *inode, size int64) syscall.Errno {
 		return 0
 	}
 	if size > n.size && size > f.limits.file {
+		f.met.file.Add(1)
 		return syscall.EFBIG
 	}
 	grow := n.heldAt(size) - n.held

@@ -29,6 +29,7 @@ type FS struct {
 
 	bytes atomic.Int64 // against limits.bytes, orphans too
 	nodes atomic.Int64 // against limits.nodes, orphans too
+	met   struct{ bytes, file, nodes atomic.Uint64 }
 
 	openMu  sync.Mutex
 	open    map[uint64]*vnode
@@ -134,7 +135,10 @@ func (s *Snapshot) FS(o Options) *FS {
 
 // Usage returns the size of the tree.
 func (f *FS) Usage() Usage {
-	return Usage{Bytes: f.bytes.Load(), Nodes: int(f.nodes.Load()), Limits: f.options.Limits.full()}
+	return Usage{
+		Bytes: f.bytes.Load(), Nodes: int(f.nodes.Load()), Limits: f.options.Limits.full(),
+		Met: Met{f.met.bytes.Load(), f.met.file.Load(), f.met.nodes.Load()},
+	}
 }
 
 func (l Limits) full() Limits {
@@ -194,6 +198,9 @@ func (f *FS) takeBytes(n int64) int64 {
 	for {
 		used := f.bytes.Load()
 		got := max(0, min(n, f.limits.bytes-used))
+		if got < n {
+			f.met.bytes.Add(1)
+		}
 		if f.bytes.CompareAndSwap(used, used+got) {
 			return got
 		}
@@ -203,6 +210,7 @@ func (f *FS) takeBytes(n int64) int64 {
 // takeNode accounts for one more name or inode. The caller holds mu for writing.
 func (f *FS) takeNode() syscall.Errno {
 	if f.nodes.Load() >= f.limits.nodes {
+		f.met.nodes.Add(1)
 		return syscall.ENOSPC
 	}
 	f.nodes.Add(1)
@@ -261,4 +269,8 @@ type Usage struct {
 	Bytes  int64 // content: the sizes of files without their holes of 64 KiB and more, and of links' targets
 	Nodes  int   // inodes, and names beyond an inode's first
 	Limits Limits
+	Met    Met
 }
+
+// Met counts the operations that each of the [Limits] has stopped in a tree; some may count more than once.
+type Met struct{ Bytes, FileBytes, Nodes uint64 }

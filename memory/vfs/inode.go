@@ -256,6 +256,7 @@ func (f *FS) write(n *inode, p []byte, off int64, now stamp) (done int, end int6
 		if off+int64(len(part)) > f.limits.file {
 			part = part[:max(0, f.limits.file-off)]
 			e = syscall.EFBIG
+			f.met.file.Add(1)
 		}
 		if len(part) == 0 {
 			break
