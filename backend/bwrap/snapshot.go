@@ -50,7 +50,7 @@ func (i *instance) Restore(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	from, err := s.Find(name)
+	from, err := s.FindUsable(name)
 	if err != nil {
 		return err
 	}

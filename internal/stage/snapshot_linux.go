@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,6 +85,35 @@ func (s Snapshots) Find(name string) (dir string, err error) {
 	return s.path(name), nil
 }
 
+// FindUsable is like Find, and returns Invalid for a damaged snapshot.
+func (s Snapshots) FindUsable(name string) (dir string, err error) {
+	if dir, err = s.Find(name); err != nil {
+		return "", err
+	}
+	if info := s.describe(name); info.Problem != "" {
+		return "", sandbox.Errorf(sandbox.Invalid, "snapshot %s is damaged: %s", name, info.Problem).
+			WithHint("'agent-sandbox snapshots --remove %s NAME' removes it", name)
+	}
+	return dir, nil
+}
+
+// describe returns the description of a snapshot, of a damaged one too.
+func (s Snapshots) describe(name string) sandbox.SnapshotInfo {
+	var info sandbox.SnapshotInfo
+	err := readJSON(filepath.Join(s.path(name), snapshotFile), &info)
+	if err == nil && info.Name != name {
+		err = fmt.Errorf("%s is of %q", snapshotFile, info.Name)
+	}
+	if err == nil {
+		return info
+	}
+	damaged := sandbox.SnapshotInfo{Name: name, Problem: fmt.Sprintf("%s: %v", snapshotFile, err)}
+	if st, err := os.Lstat(s.path(name)); err == nil {
+		damaged.Created = st.ModTime()
+	}
+	return damaged
+}
+
 func noSnapshot(name string) error {
 	return sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).WithHint("'agent-sandbox snapshots NAME' lists them")
 }
@@ -97,11 +127,13 @@ func (s Snapshots) List() ([]sandbox.SnapshotInfo, error) {
 	}
 	list := []sandbox.SnapshotInfo{}
 	for _, e := range entries {
-		var info sandbox.SnapshotInfo
-		if sandbox.CheckSnapshot(e.Name()) != nil || readJSON(filepath.Join(s.path(e.Name()), snapshotFile), &info) != nil {
+		if sandbox.CheckSnapshot(e.Name()) != nil {
 			continue // the directory is being created or removed
 		}
-		info.Name = e.Name()
+		info := s.describe(e.Name())
+		if _, err := os.Lstat(s.path(e.Name())); errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
 		list = append(list, info)
 	}
 	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
@@ -130,7 +162,7 @@ func cloneSnapshot(ctx context.Context, dir, to string) error {
 
 // Copy copies the changes of a snapshot, as Use.Save does for a stage.
 func (s Snapshots) Copy(ctx context.Context, name, dir string) error {
-	from, err := s.Find(name)
+	from, err := s.FindUsable(name)
 	if err != nil {
 		return err
 	}

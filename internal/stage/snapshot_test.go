@@ -387,3 +387,40 @@ func Test_Snapshots_Preserve_Odd_Attributes(t *testing.T) {
 		t.Errorf("%q %q", got, summary(b.diff(s)))
 	}
 }
+
+func Test_A_Damaged_Snapshot_Is_Listed_And_Can_Only_Be_Removed(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(file string) error{
+		"cut":             func(file string) error { return os.WriteFile(file, []byte(`{"na`), 0o600) },
+		"empty":           func(file string) error { return os.WriteFile(file, nil, 0o600) },
+		"of another name": func(file string) error { return os.WriteFile(file, []byte(`{"name": "two"}`), 0o600) },
+		"missing":         os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, killSetup)
+			s := b.create("")
+			b.snapshot(s, "one")
+			dir, err := b.snapshots().FindUsable("one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(filepath.Join(dir, "snapshot.json")); err != nil {
+				t.Fatal(err)
+			}
+			list, err := b.snapshots().List()
+			if err != nil || len(list) != 1 || list[0].Name != "one" || !strings.HasPrefix(list[0].Problem, "snapshot.json: ") || list[0].Created.IsZero() {
+				t.Errorf("%+v, %v", list, err)
+			}
+			if _, err := b.snapshots().FindUsable("one"); sandbox.CodeOf(err) != sandbox.Invalid || !strings.Contains(err.Error(), "snapshot one is damaged") {
+				t.Errorf("FindUsable: %v", err)
+			}
+			if err := b.snapshots().Copy(t.Context(), "one", filepath.Join(b.root, "fork")); sandbox.CodeOf(err) != sandbox.Invalid {
+				t.Errorf("Copy: %v", err)
+			}
+			if err := b.snapshots().Remove("one"); err != nil {
+				t.Errorf("Remove: %v", err)
+			}
+		})
+	}
+}

@@ -90,7 +90,11 @@ func printSnapshots(a *console.App, list []sandbox.SnapshotInfo, asJSON bool) er
 	}
 	rows := [][]string{{"SNAPSHOT", "CREATED", "SIZE"}}
 	for _, s := range list {
-		rows = append(rows, []string{s.Name, s.Created.Local().Format(time.DateTime), sandbox.Bytes(s.Size).String()})
+		size := sandbox.Bytes(s.Size).String()
+		if s.Problem != "" {
+			size = "damaged: " + s.Problem
+		}
+		rows = append(rows, []string{s.Name, s.Created.Local().Format(time.DateTime), size})
 	}
 	a.PrintColumns(rows)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -300,10 +301,29 @@ func (s volume) restore(name string) error {
 	if err := s.find(name); err != nil {
 		return err
 	}
+	if info := s.describe(name); info.Problem != "" {
+		return sandbox.Errorf(sandbox.Invalid, "snapshot %s is damaged: %s", name, info.Problem)
+	}
 	if err := s.fill(s.at(nextDir), filepath.Join(snapshotsDir, name), nil); err != nil {
 		return err
 	}
 	return s.settle()
+}
+
+// describe returns the description of a snapshot, of a damaged one too.
+func (s volume) describe(name string) sandbox.SnapshotInfo {
+	var info sandbox.SnapshotInfo
+	data, err := os.ReadFile(s.at(snapshotsDir, name, aboutFile))
+	if err == nil {
+		err = json.Unmarshal(data, &info)
+	}
+	if err == nil && info.Name != name {
+		err = fmt.Errorf("%s is of %q", aboutFile, info.Name)
+	}
+	if err == nil {
+		return info
+	}
+	return sandbox.SnapshotInfo{Name: name, Problem: err.Error()}
 }
 
 func (s volume) list(out io.Writer) error {
@@ -313,15 +333,7 @@ func (s volume) list(out io.Writer) error {
 	}
 	var list []sandbox.SnapshotInfo
 	for _, e := range entries {
-		data, err := os.ReadFile(s.at(snapshotsDir, e.Name(), aboutFile))
-		if err != nil {
-			return err
-		}
-		var info sandbox.SnapshotInfo
-		if err := json.Unmarshal(data, &info); err != nil {
-			return err
-		}
-		list = append(list, info)
+		list = append(list, s.describe(e.Name()))
 	}
 	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
 	enc := json.NewEncoder(out)

@@ -5,6 +5,9 @@
 // each named by its SHA-256 and written once, and a record for each commit. A commit
 // counts from the moment its record is on the disk; what comes after the last one is
 // cut off when the store is opened. Anything else that is not as it was written is [vfs.ErrCorrupt].
+//
+// A second file has the size of the first one at the last commit, so that a shorter one is corrupt, too, and not a store
+// with an older tree.
 package store
 
 import (
@@ -15,13 +18,18 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-const logName = "tree.log"
+const (
+	logName = "tree.log"
+	endName = "tree.end"
+)
 
 // ErrInUse is returned by [Open] while another process, or another Store, has the directory.
 var ErrInUse = errors.New("the store is in use")
@@ -80,10 +88,35 @@ func (s *Store) open() error {
 	if err := s.scan(); err != nil {
 		return errors.Join(err, log.Close())
 	}
+	if err := s.checkEnd(); err != nil {
+		return errors.Join(err, log.Close())
+	}
 	if err := errors.Join(log.Truncate(s.end), syncDir(s.dir)); err != nil {
 		return errors.Join(err, log.Close())
 	}
 	return nil
+}
+
+// checkEnd returns vfs.ErrCorrupt if a commit that was confirmed is missing.
+func (s *Store) checkEnd() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, endName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // an empty store, or one of a version without this file
+	}
+	if err != nil {
+		return err
+	}
+	end, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || end <= s.end { // it was not written whole, or says less than is there
+		return nil
+	}
+	return fmt.Errorf("%s: the last whole commit ends at byte %d, and there was one up to byte %d; without the file %s the store has the older tree: %w",
+		s.path(), s.end, end, endName, vfs.ErrCorrupt)
+}
+
+// confirm records the end of the last commit. After a failure or a crash the store has an earlier end to check, or none.
+func (s *Store) confirm() {
+	_ = os.WriteFile(filepath.Join(s.dir, endName), []byte(strconv.FormatInt(s.end, 10)+"\n"), 0o600) // the commit has succeeded
 }
 
 func (s *Store) path() string { return filepath.Join(s.dir, logName) }
@@ -119,6 +152,7 @@ func (s *Store) Commit(t *vfs.Snapshot) (vfs.Hash, error) {
 	}
 	maps.Copy(s.objects, w.added)
 	s.head, s.filled, s.end = h, true, w.at
+	s.confirm()
 	return h, nil
 }
 
@@ -174,6 +208,14 @@ func (s *Store) Compact() error {
 	if err == nil {
 		err = w.commit(h)
 	}
+	if err == nil { // the shorter file must not be taken for a damaged one
+		if err = os.Remove(filepath.Join(s.dir, endName)); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = syncDir(s.dir)
+	}
 	if err == nil {
 		err = os.Rename(temp, s.path())
 	}
@@ -182,6 +224,7 @@ func (s *Store) Compact() error {
 	}
 	old := s.log
 	s.log, s.objects, s.head, s.end, s.broken = log, w.added, h, w.at, nil
+	s.confirm()
 	return errors.Join(syncDir(s.dir), old.Close())
 }
 

@@ -148,6 +148,42 @@ func Test_A_File_That_Was_Cut_Anywhere_Has_The_Last_Commit_Before(t *testing.T) 
 	}
 }
 
+func Test_A_Confirmed_Commit_That_Is_Missing_Is_Reported(t *testing.T) {
+	dir := t.TempDir()
+	log, f := filepath.Join(dir, "tree.log"), vfs.New(vfs.Options{})
+	s := open(t, dir)
+	var first int64
+	for n := range 3 {
+		must(t, stamp(f, n))
+		_, err := s.Commit(f.Snapshot())
+		must(t, err)
+		if n == 0 {
+			first = s.Size()
+		}
+	}
+	whole, err := os.ReadFile(log)
+	must(t, err, s.Close())
+	for _, size := range []int64{0, 1, first, int64(len(whole)) - 1} {
+		must(t, os.WriteFile(log, whole[:size], 0o600))
+		_, err := store.Open(dir, vfs.Limits{})
+		if !errors.Is(err, vfs.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("up to byte %d", len(whole))) {
+			t.Errorf("with %d of %d bytes: %v", size, len(whole), err)
+		}
+	}
+	must(t, os.WriteFile(log, append(whole, "the begin of a commit that was never confirmed"...), 0o600))
+	s = open(t, dir)
+	must(t, s.Compact(), s.Close())
+	if s = open(t, dir); s.Size() >= int64(len(whole)) {
+		t.Errorf("after Compact it has %d bytes", s.Size())
+	}
+	must(t, s.Close(), os.WriteFile(log, whole[:first], 0o600), os.Remove(filepath.Join(dir, "tree.end")))
+	tree, err := open(t, dir).Load()
+	must(t, err)
+	if n := generation(t, tree); n != 0 {
+		t.Errorf("without the file it has generation %d", n)
+	}
+}
+
 func Test_Damage_Before_The_Last_Commit_Is_Not_A_Torn_End(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
