@@ -119,6 +119,16 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
+// OfflineEnv returns the environment of commands that have no network: without a number of repetitions npm repeats each request for
+// 70 s. The user's own number stays.
+func OfflineEnv(env []string) []string {
+	const retries = "npm_config_fetch_retries="
+	if slices.ContainsFunc(env, func(kv string) bool { return len(kv) >= len(retries) && strings.EqualFold(kv[:len(retries)], retries) }) {
+		return env
+	}
+	return append(slices.Clip(env), retries+"0")
+}
+
 // LastOfEach keeps the last of the NAME=VALUE entries of each name, in the order of their first.
 func LastOfEach(env []string) []string {
 	at := map[string]int{}
