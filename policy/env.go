@@ -119,14 +119,17 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// OfflineEnv returns the environment of commands that have no network: without a number of repetitions npm repeats each request for
-// 70 s. The user's own number stays.
+// OfflineEnv returns the environment of commands that have no network: npm repeats each request for 70 s, and looks for a newer npm after
+// its work, unless variables say otherwise. Those that the user has set stay.
 func OfflineEnv(env []string) []string {
-	const retries = "npm_config_fetch_retries="
-	if slices.ContainsFunc(env, func(kv string) bool { return len(kv) >= len(retries) && strings.EqualFold(kv[:len(retries)], retries) }) {
-		return env
+	env = slices.Clip(env)
+	for _, kv := range []string{"npm_config_fetch_retries=0", "npm_config_update_notifier=false"} {
+		name := kv[:strings.IndexByte(kv, '=')+1]
+		if !slices.ContainsFunc(env, func(own string) bool { return len(own) >= len(name) && strings.EqualFold(own[:len(name)], name) }) {
+			env = append(env, kv)
+		}
 	}
-	return append(slices.Clip(env), retries+"0")
+	return env
 }
 
 // LastOfEach keeps the last of the NAME=VALUE entries of each name, in the order of their first.
