@@ -100,7 +100,8 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 
 		{
 			"a registry of Yarn", Yarn, "# CANARY\nnpmRegistryServer: \"https://yarn.example.com/npm\" # CANARY\nnpmAuthToken: CANARY\nenableTelemetry: false\nzzToken: CANARY\n",
-			"\"npmRegistryServer\": \"https://yarn.example.com/npm\"\n\"npmAuthToken\": \"P0\"\n\"enableTelemetry\": \"false\"\n", []string{"https://yarn.example.com"},
+			"\"npmRegistryServer\": \"https://yarn.example.com/npm\"\n\"npmAuthToken\": \"P0\"\n\"enableTelemetry\": \"false\"\n",
+			[]string{"https://yarn.example.com"},
 		},
 		{
 			"scopes of Yarn", Yarn, "npmScopes:\n  corp:\n    npmRegistryServer: https://c.example.com/\n    npmAuthToken: '${NPM_TOKEN}'\n  other:\n    npmAuthIdent: \"joe:CANARY\"\nnodeLinker: node-modules\n",
@@ -158,7 +159,8 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 		},
 		{
 			"logins of Poetry", Poetry, "[http-basic.corp]\nusername = \"joe\"\npassword = \"CANARY\"\n[pypi-token]\nelse = \"CANARY\"\n",
-			"\"http-basic\".\"corp\".\"username\" = \"joe\"\n\"http-basic\".\"corp\".\"password\" = \"P0\"\n\"pypi-token\".\"else\" = \"P1\"\n", []string{"https://poetry.example.com", ""},
+			"\"http-basic\".\"corp\".\"username\" = \"joe\"\n\"http-basic\".\"corp\".\"password\" = \"P0\"\n\"pypi-token\".\"else\" = \"P1\"\n",
+			[]string{"https://poetry.example.com", ""},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
