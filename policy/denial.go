@@ -123,10 +123,13 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(address), e)
 }
 
-// DeniedCall describes that the filter refused a system call which a flag permits.
+// DeniedCall describes that the filter refused a system call. A name with "without CLONE_NEWUSER" is one that makes namespaces of
+// other kinds than a user namespace.
 func (p *Plan) DeniedCall(name string) sandbox.Denial {
-	e := Explanation{Reason: "commands make no namespaces and no mounts", Change: "--userns", Rule: "userns", Source: "built in"}
+	e := Explanation{Reason: "commands mount nothing and make no namespaces; with --userns they can, in a user namespace that they make first", Rule: "userns", Source: "built in"}
 	switch name {
+	case "clone", "unshare":
+		e.Reason, e.Change = "commands make no user namespaces", "--userns"
 	case "ptrace", "process_vm_readv", "process_vm_writev":
 		e.Reason, e.Change, e.Rule = "commands do not control other processes", "--debuggers", "debuggers"
 	}

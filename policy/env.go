@@ -119,6 +119,19 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
+// OfflineEnv returns the environment of commands that have no network: npm repeats each request for 70 s, and looks for a newer npm after
+// its work, unless variables say otherwise. Those that the user has set stay.
+func OfflineEnv(env []string) []string {
+	env = slices.Clip(env)
+	for _, kv := range []string{"npm_config_fetch_retries=0", "npm_config_update_notifier=false"} {
+		name := kv[:strings.IndexByte(kv, '=')+1]
+		if !slices.ContainsFunc(env, func(own string) bool { return len(own) >= len(name) && strings.EqualFold(own[:len(name)], name) }) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
 // LastOfEach keeps the last of the NAME=VALUE entries of each name, in the order of their first.
 func LastOfEach(env []string) []string {
 	at := map[string]int{}

@@ -240,3 +240,14 @@ func Test_The_Last_Of_Each_Variable_Stays(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func Test_Commands_Without_A_Network_Do_Not_Wait_For_Npm(t *testing.T) {
+	for _, row := range []struct{ env, want []string }{
+		{[]string{"A=b"}, []string{"A=b", "npm_config_fetch_retries=0", "npm_config_update_notifier=false"}},
+		{[]string{"NPM_CONFIG_FETCH_RETRIES=3"}, []string{"NPM_CONFIG_FETCH_RETRIES=3", "npm_config_update_notifier=false"}},
+	} {
+		if got := OfflineEnv(row.env); !slices.Equal(got, row.want) {
+			t.Errorf("%q: got %q, want %q", row.env, got, row.want)
+		}
+	}
+}

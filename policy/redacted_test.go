@@ -53,6 +53,13 @@ func Test_A_Configuration_With_Credentials_Is_Shown_Without_Them(t *testing.T) {
 		{name: "such a file without credentials", file: ".config/pip/pip.conf", text: "[global]\ntimeout = 60\n", verdict: "ro", reason: "as on the host"},
 		{name: "such a file that is not understood", file: ".config/pip/pip.conf", text: "hunter2hunter2\n", verdict: "exclude", reason: "cannot be taken out: line 1: its syntax is not understood"},
 		{name: "a file in a shared cache", file: ".cargo/config.toml", text: "[registries.x]\nindex = \"sparse+https://cargo.example.com/i/\"\ntoken = \"hunter2hunter2\"\n", allow: []string{"cargo.example.com"}, verdict: VerdictMasked, hosts: []string{"https://cargo.example.com"}},
+		{name: "a hidden file of Yarn", file: ".yarnrc.yml", text: "npmRegistryServer: https://yarn.example.com\nnpmAuthToken: hunter2hunter2\n", allow: []string{"yarn.example.com"}, verdict: VerdictMasked, hosts: []string{"https://yarn.example.com"}},
+		{name: "a file of uv with a login", file: ".config/uv/uv.toml", text: "[[index]]\nurl = \"https://joe:hunter2hunter2@pypi.example.com/simple\"\n", allow: []string{"pypi.example.com"}, verdict: VerdictMasked, hosts: []string{"https://pypi.example.com"}},
+		{name: "a file of uv without one", file: ".config/uv/uv.toml", text: "native-tls = true\n", verdict: "ro"},
+		{name: "a file of pnpm", file: ".config/pnpm/rc", text: npmLogin, allow: []string{"npm.example.com"}, verdict: VerdictMasked, hosts: []string{"https://npm.example.com"}},
+		{name: "a login of Poetry without its repository", file: ".config/pypoetry/auth.toml", text: "[http-basic.x]\npassword = \"hunter2hunter2\"\n", allow: []string{"*.example.com"}, verdict: VerdictMasked, reason: "the network allows none"},
+		{name: "a mirror of Bundler", file: ".bundle/config", text: "BUNDLE_MIRROR__ALL: \"https://joe:hunter2hunter2@gems.example.com\"\n", allow: []string{"gems.example.com"}, verdict: VerdictMasked, hosts: []string{"https://gems.example.com"}},
+		{name: "logins that uv stores", file: ".local/share/uv/credentials/credentials.toml", text: "x\n", verdict: "exclude"},
 		{name: "git's configuration", file: ".gitconfig", text: "[url \"https://hunter2hunter2@git.example.com/\"]\n\tinsteadOf = https://git.example.com/\n", allow: []string{"git.example.com"}, verdict: VerdictMasked, hosts: []string{"https://git.example.com"}},
 		{name: "git's configuration without credentials", file: ".gitconfig", text: "[user]\n\tname = Joe\n", verdict: "ro"},
 	} {

@@ -25,7 +25,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if err := checkCmd(plan, cmd, nil); err != nil {
 		return "", err
 	}
-	env := environment(plan, cmd, nil)
+	env := i.environment(plan, cmd, nil)
 	if err := i.checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}

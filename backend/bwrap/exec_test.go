@@ -100,6 +100,37 @@ func Test_A_Mount_That_Bubblewrap_Cannot_Make_Is_Not_An_Error_Of_The_Command(t *
 	}
 }
 
+func Test_Without_A_Network_Npm_Does_Not_Repeat_Requests(t *testing.T) {
+	for _, row := range []struct {
+		name, want string
+		env        []string
+		network    sandbox.Network
+	}{
+		{"no network", "0-", []string{"PATH=" + os.Getenv("PATH")}, sandbox.Network{}},
+		{"no network and no environment", "-", nil, sandbox.Network{}},
+		{"the user's own number", "-3", []string{"PATH=" + os.Getenv("PATH"), "NPM_CONFIG_FETCH_RETRIES=3"}, sandbox.Network{}},
+		{"the host's network", "-", []string{"PATH=" + os.Getenv("PATH")}, sandbox.Network{Mode: sandbox.NetworkHost}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+			require.Driver(t, d)
+			s, err := sandbox.Create(t.Context(), d, sandbox.Spec{
+				Workspace: t.TempDir(), Home: t.TempDir(), Env: row.env, Policy: sandbox.Policy{Network: row.network},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "echo $npm_config_fetch_retries-$NPM_CONFIG_FETCH_RETRIES"}})
+			if err != nil || string(res.Stdout) != row.want+"\n" {
+				t.Errorf("%q, %v, want %q", res.Stdout, err, row.want)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func Test_A_Socket_In_A_Private_Directory_May_Have_Any_Name(t *testing.T) {
 	s, _ := open(t)
 	script := `import socket, sys

@@ -40,7 +40,7 @@ func (i *instance) startResident(ctx context.Context, cmd sandbox.Cmd, stdio san
 	}
 	r.process.reporter.Again()
 	p, err := r.session.Start(ctx, session.Command{
-		Args: cmd.Args, Dir: startDir(r.plan, cmd), TTY: cmd.TTY, Leave: cmd.Leave, Env: environment(r.plan, cmd, r.process.network),
+		Args: cmd.Args, Dir: startDir(r.plan, cmd), TTY: cmd.TTY, Leave: cmd.Leave, Env: i.environment(r.plan, cmd, r.process.network),
 	}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
 		return nil, r.ended()

@@ -78,7 +78,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if err := checkCmd(plan, cmd, on); err != nil {
 		return nil, err
 	}
-	if err := i.checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
+	if err := i.checkProgram(plan, cmd, i.environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
 	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: isOnTerminal(stdio), staged: on, socket: socket, plan: plan, mounts: -1}
@@ -163,7 +163,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	p.status.child = p.begun
 	v.add(p.status.args(first + len(files))...)
 	c := &exec.Cmd{
-		Path: i.tool.path, Env: environment(plan, cmd, p.network), Dir: "/",
+		Path: i.tool.path, Env: i.environment(plan, cmd, p.network), Dir: "/",
 		ExtraFiles:  append(slices.Clone(files), p.status.childEnds()...),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: !p.terminal, PidFD: &p.bwrapFD},
 	}
@@ -375,7 +375,7 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 
 // environment returns the plan's environment with the variables of the network, the guest's
 // directory in front of PATH, and the command's own variables.
-func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
+func (i *instance) environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	env := n.environment(slices.Clone(plan.Env))
 	if plan.SSHAgent != "" {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SSH_AUTH_SOCK=") })
@@ -388,6 +388,9 @@ func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	path := searchPath(env)
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	if plan.Network.Mode == sandbox.NetworkNone && len(i.spec.Env) > 0 {
+		env = policy.OfflineEnv(env)
 	}
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	env = append(env, "PATH="+layout.Root+":"+path)

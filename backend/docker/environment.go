@@ -62,7 +62,11 @@ func (p *prepared) environment(network []string, cmd sandbox.Cmd) []string {
 	if p.image.Path() == image.DefaultPath {
 		env = append(env, "PATH="+image.DefaultPath)
 	}
-	return policy.LastOfEach(slices.Concat(env, network, cmd.Env))
+	env = policy.LastOfEach(slices.Concat(env, network, cmd.Env))
+	if p.plan.Network.Mode == sandbox.NetworkNone && len(p.spec.Firewall) == 0 && len(p.spec.Env) > 0 {
+		env = policy.OfflineEnv(env)
+	}
+	return env
 }
 
 // policyEnv returns the plan's environment without the host's PATH and HOME.

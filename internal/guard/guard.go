@@ -204,9 +204,11 @@ func (g *Guard) answer(n notification) {
 		}
 	}
 	if g.o.Reported != nil {
-		if name := refusedCall(n.nr); name != "" {
+		if name := refusedCall(n); name != "" {
 			g.callers.restore()
-			g.o.Refused(Refusal{Kind: RefusedCall, Op: "call", Target: name})
+			if isPermittable(n) || unix.Geteuid() == 0 && !g.o.Rules.Inside {
+				g.o.Refused(Refusal{Kind: RefusedCall, Op: "call", Target: name})
+			}
 			g.listener.refuse(n.id, unix.EPERM)
 			return
 		}

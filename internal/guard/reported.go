@@ -11,8 +11,8 @@ import (
 
 // refusedCall returns the name of a call that is reported only to be refused; "": it is none. The seccomp program has looked at
 // the arguments.
-func refusedCall(nr int32) string {
-	switch nr {
+func refusedCall(n notification) string {
+	switch n.nr {
 	case unix.SYS_PTRACE:
 		return "ptrace"
 	case unix.SYS_PROCESS_VM_READV:
@@ -26,11 +26,30 @@ func refusedCall(nr int32) string {
 	case unix.SYS_PIVOT_ROOT:
 		return "pivot_root"
 	case unix.SYS_CLONE:
-		return "clone"
+		return nameNamespaces("clone", n)
 	case unix.SYS_UNSHARE:
-		return "unshare"
+		return nameNamespaces("unshare", n)
 	}
 	return ""
+}
+
+func nameNamespaces(call string, n notification) string {
+	if isPermittable(n) {
+		return call
+	}
+	return call + " without CLONE_NEWUSER"
+}
+
+// isPermittable reports whether a flag of the command line permits a call for which refusedCall returns a name. No flag permits
+// mounts and other namespaces than a user namespace, and what commands do in that is not refused. The host permits them to root alone.
+func isPermittable(n notification) bool {
+	switch n.nr {
+	case unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT:
+		return false
+	case unix.SYS_CLONE, unix.SYS_UNSHARE:
+		return n.args[0]&unix.CLONE_NEWUSER != 0
+	}
+	return true
 }
 
 // pair makes a pair of datagram sockets (socketpair(2)) of sockets that keep the bounds of messages, too, and cannot send to

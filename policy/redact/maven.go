@@ -20,11 +20,12 @@ var mavenSecrets = map[string][]string{
 	"server": {"password", "passphrase"}, "proxy": {"password"}, "property": {"value"},
 }
 
-// node is an element without its attributes, which settings.xml needs for the name of its schema only.
+// node is an element. settings.xml needs attributes for the name of its schema only.
 type node struct {
-	name string
-	text strings.Builder
-	list []*node
+	name       string
+	attributes map[string]string
+	text       strings.Builder
+	list       []*node
 }
 
 func (n *node) child(name string) *node {
@@ -80,7 +81,10 @@ func parseXML(text string) (*node, error) {
 		here := stack[len(stack)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
-			n := &node{name: t.Name.Local}
+			n := &node{name: t.Name.Local, attributes: map[string]string{}}
+			for _, a := range t.Attr {
+				n.attributes[a.Name.Local] = a.Value
+			}
 			here.list = append(here.list, n)
 			if stack = append(stack, n); len(stack) > 32 {
 				return nil, errSyntax

@@ -22,6 +22,14 @@ const (
 	Maven            Format = "maven"             // settings.xml
 	Docker           Format = "docker"            // config.json of Docker
 	Git              Format = "git"               // .gitconfig
+	Yarn             Format = "yarn"              // .yarnrc.yml
+	NuGet            Format = "nuget"             // NuGet.Config
+	Bundler          Format = "bundler"           // ~/.bundle/config
+	Uv               Format = "uv"                // uv.toml
+	Bun              Format = "bun"               // .bunfig.toml
+	Poetry           Format = "poetry"            // auth.toml of Poetry
+	Composer         Format = "composer"          // auth.json of Composer
+	Gradle           Format = "gradle"            // gradle.properties
 	maxFile                 = 1 << 20
 	maxCredentials          = 64
 	errTooLarge      fault  = "it is larger than 1 MiB"
@@ -96,7 +104,8 @@ func Parse(format Format, data []byte, s Source) (*File, error) {
 	}
 	parse := map[Format]func(*File, string, Source) error{
 		Npm: parseNpm, Pip: parsePip, Cargo: parseCargo, CargoCredentials: parseCargoCredentials, Maven: parseMaven,
-		Docker: parseDocker, Git: parseGit,
+		Docker: parseDocker, Git: parseGit, Yarn: parseYarn, NuGet: parseNuGet, Bundler: parseBundler, Uv: parseUv, Bun: parseBun,
+		Poetry: parsePoetry, Composer: parseComposer, Gradle: parseGradle,
 	}[format]
 	if parse == nil {
 		return nil, errUnknownFormat

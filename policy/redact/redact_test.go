@@ -23,7 +23,7 @@ var source = Source{
 		if name != "config.toml" {
 			return nil
 		}
-		return []byte("[registries.corp]\nindex = \"sparse+https://cargo.example.com/index/\"\n")
+		return []byte("[registries.corp]\nindex = \"sparse+https://cargo.example.com/index/\"\n[repositories.corp]\nurl = \"https://poetry.example.com/legacy/\"\n")
 	},
 }
 
@@ -97,6 +97,71 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 		{"a token of git", git, "[github]\n\tuser = joe\n\ttoken = CANARY\n[sendemail]\n\tsmtpPass = CANARY\n", "[github]\n\tuser = \"joe\"\n\ttoken = \"P0\"\n[sendemail]\n\tsmtppass = \"P1\"\n", []string{"", ""}},
 		{"a helper that prints a password", git, "[credential]\n\thelper = \"!f() { echo password=CANARY; }; f\"\n\thelper = cache\n", "[credential]\n\thelper = \"cache\"\n", nil},
 		{"an alias with quotes", git, "[alias]\n\tl = \"!git log --format=\\\"%h\\\" | head\" ; CANARY\n", "[alias]\n\tl = \"!git log --format=\\\"%h\\\" | head\"\n", nil},
+
+		{
+			"a registry of Yarn", Yarn, "# CANARY\nnpmRegistryServer: \"https://yarn.example.com/npm\" # CANARY\nnpmAuthToken: CANARY\nenableTelemetry: false\nzzToken: CANARY\n",
+			"\"npmRegistryServer\": \"https://yarn.example.com/npm\"\n\"npmAuthToken\": \"P0\"\n\"enableTelemetry\": \"false\"\n",
+			[]string{"https://yarn.example.com"},
+		},
+		{
+			"scopes of Yarn", Yarn, "npmScopes:\n  corp:\n    npmRegistryServer: https://c.example.com/\n    npmAuthToken: '${NPM_TOKEN}'\n  other:\n    npmAuthIdent: \"joe:CANARY\"\nnodeLinker: node-modules\n",
+			"\"npmScopes\":\n  \"corp\":\n    \"npmRegistryServer\": \"https://c.example.com/\"\n    \"npmAuthToken\": \"P0\"\n  \"other\":\n    \"npmAuthIdent\": \"joe:P1\"\n\"nodeLinker\": \"node-modules\"\n",
+			[]string{"https://c.example.com", ""},
+		},
+		{
+			"registries of Yarn", Yarn, "npmRegistries:\n  \"//r.example.com/npm\":\n    npmAlwaysAuth: true\n    npmAuthIdent: " + b64("joe:"+canary) + "\n  'http://p.example.com:4873':\n    npmAuthToken: CANARY\n",
+			"\"npmRegistries\":\n  \"//r.example.com/npm\":\n    \"npmAlwaysAuth\": \"true\"\n    \"npmAuthIdent\": \"B(joe:P0)\"\n  \"http://p.example.com:4873\":\n    \"npmAuthToken\": \"P1\"\n",
+			[]string{"https://r.example.com", "http://p.example.com:4873"},
+		},
+		{
+			"lists of Yarn", Yarn, "plugins:\n- path: .yarn/plugins/p.cjs\n  checksum: " + strings.Repeat("0a", 32) + "\n- .yarn/q.cjs\nunsafeHttpWhitelist:\n  - \"*.example.com\"\nlogFilters:\n  - secret: CANARY\nhttpProxy: http://joe:CANARY@proxy.example.com:3128\n",
+			"\"plugins\":\n  -\n    \"path\": \".yarn/plugins/p.cjs\"\n  - \".yarn/q.cjs\"\n\"unsafeHttpWhitelist\":\n  - \"*.example.com\"\n\"logFilters\":\n  - {}\n\"httpProxy\": \"http://joe:P0@proxy.example.com:3128\"\n",
+			[]string{"http://proxy.example.com:3128"},
+		},
+		{"variables of Yarn", Yarn, "npmAuthToken: ${GONE:-CANARY}\nnpmRegistryServer: ${GONE}\n", "\"npmAuthToken\": \"P0\"\n\"npmRegistryServer\": \"${GONE}\"\n", []string{""}},
+
+		{
+			"a source of NuGet", NuGet, `<configuration><packageSources><clear/><add key="my corp" value="https://nuget.example.com/v3/index.json" protocolVersion="3" /></packageSources><packageSourceCredentials><my_x0020_corp><add key="Username" value="joe" /><add key="ClearTextPassword" value="CANARY" /><add key="zz" value="CANARY" /></my_x0020_corp></packageSourceCredentials><packageSourceMapping><packageSource key="my corp"><package pattern="Corp.*" /></packageSource></packageSourceMapping><apikeys><add key="https://x" value="CANARY" /></apikeys></configuration>`,
+			"<packageSources>\n<clear></clear>\n<add key=\"my corp\" value=\"https://nuget.example.com/v3/index.json\" protocolVersion=\"3\"></add>\n</packageSources>\n<packageSourceCredentials>\n<my_x0020_corp>\n<add key=\"Username\" value=\"joe\"></add>\n<add key=\"ClearTextPassword\" value=\"P0\"></add>\n</my_x0020_corp>\n</packageSourceCredentials>\n<packageSourceMapping>\n<packageSource key=\"my corp\"><package pattern=\"Corp.*\"></package>\n</packageSource>\n</packageSourceMapping>\n",
+			[]string{"https://nuget.example.com"},
+		},
+		{
+			"a variable and a proxy of NuGet", NuGet, `<configuration><config><add key="http_proxy" value="http://proxy.example.com:3128" /><add key="http_proxy.password" value="CANARY" /></config><packageSourceCredentials><x><add key="ClearTextPassword" value="%NPM_TOKEN%" /><add key="Password" value="CANARY" /></x></packageSourceCredentials></configuration>`,
+			"<config>\n<add key=\"http_proxy\" value=\"http://proxy.example.com:3128\"></add>\n<add key=\"http_proxy.password\" value=\"P0\"></add>\n</config>\n<packageSourceCredentials>\n<x>\n<add key=\"ClearTextPassword\" value=\"P1\"></add>\n<add key=\"Password\" value=\"P2\"></add>\n</x>\n</packageSourceCredentials>\n",
+			[]string{"", "", ""},
+		},
+
+		{
+			"a mirror and logins of Bundler", Bundler, "---\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"https://joe:CANARY@gems.example.com/\"\nBUNDLE_GEMS___X__EXAMPLE__COM: \"joe:CANARY\"\nBUNDLE_HTTPS://G__EXAMPLE__COM:8443/: 'CANARY'\nBUNDLE_PATH: \"vendor/bundle\"\nBUNDLE_ZZ: \"CANARY\"\n",
+			"BUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"https://joe:P0@gems.example.com/\"\nBUNDLE_GEMS___X__EXAMPLE__COM: \"joe:P1\"\nBUNDLE_HTTPS://G__EXAMPLE__COM:8443/: \"P2\"\nBUNDLE_PATH: \"vendor/bundle\"\nBUNDLE_ZZ: \"P3\"\n",
+			[]string{"https://gems.example.com", "https://gems-x.example.com", "https://g.example.com:8443", ""},
+		},
+
+		{
+			"indexes of uv", Uv, "native-tls = true # CANARY\nindex-url = \"https://joe:CANARY@pypi.example.com/simple\"\n[[index]]\nname = \"corp\"\nurl = \"https://CANARY@corp.example.com/simple\"\ndefault = true\n[[index]]\nurl = \"https://open.example.com/simple\"\n[pip]\nextra-index-url = [\"https://a:CANARY@e.example.com/\"]\n",
+			"\"native-tls\" = true\n\"index-url\" = \"https://joe:P0@pypi.example.com/simple\"\n\"pip\".\"extra-index-url\" = [\"https://a:P1@e.example.com/\"]\n[[\"index\"]]\n\"name\" = \"corp\"\n\"url\" = \"https://P2@corp.example.com/simple\"\n\"default\" = true\n[[\"index\"]]\n\"url\" = \"https://open.example.com/simple\"\n",
+			[]string{"https://pypi.example.com", "https://e.example.com", "https://corp.example.com"},
+		},
+		{
+			"registries of Bun", Bun, "[install]\nregistry = { url = \"https://bun.example.com/\", token = \"$NPM_TOKEN\" }\n[install.scopes]\ncorp = \"https://joe:CANARY@c.example.com/\"\n\"@x\" = { token = \"$GONE\", url = \"https://x.example.com/\" }\n",
+			"\"install\".\"registry\".\"url\" = \"https://bun.example.com/\"\n\"install\".\"registry\".\"token\" = \"P0\"\n\"install\".\"scopes\".\"corp\" = \"https://joe:P1@c.example.com/\"\n\"install\".\"scopes\".\"@x\".\"token\" = \"$GONE\"\n\"install\".\"scopes\".\"@x\".\"url\" = \"https://x.example.com/\"\n",
+			[]string{"https://bun.example.com", "https://c.example.com"},
+		},
+		{
+			"logins of Composer", Composer, `{"http-basic": {"repo.example.com": {"username": "joe", "password": "CANARY"}}, "github-oauth": {"github.com": "CANARY"}, "gitlab-token": {"gitlab.example.com": {"username": "u", "token": "CANARY"}}, "bearer": [], "zz": "CANARY"}`,
+			"{\n\t\"github-oauth\": {\n\t\t\"github.com\": \"P0\"\n\t},\n\t\"gitlab-token\": {\n\t\t\"gitlab.example.com\": {\"token\": \"P1\", \"username\": \"u\"}\n\t},\n\t\"http-basic\": {\n\t\t\"repo.example.com\": {\"password\": \"P2\", \"username\": \"joe\"}\n\t}\n}\n",
+			[]string{"https://github.com https://api.github.com https://codeload.github.com", "https://gitlab.example.com", "https://repo.example.com"},
+		},
+		{
+			"properties of Gradle", Gradle, "# CANARY\norg.gradle.jvmargs=-Xmx2g -Dfile.encoding=UTF-8\nrepoPassword = CANARY\nrepoApiKey: CANARY\nrepoUrl=https://joe:CANARY@maven.example.com/r\nother=a\"CANARY\nsigning.pass CANARY\norg.gradle.caching=true\n",
+			"org.gradle.jvmargs=-Xmx2g -Dfile.encoding=UTF-8\nrepoPassword=P0\nrepoApiKey=P1\nrepoUrl=https://joe:P2@maven.example.com/r\nother=P3\nsigning.pass=P4\norg.gradle.caching=true\n",
+			[]string{"", "", "https://maven.example.com", "", ""},
+		},
+		{
+			"logins of Poetry", Poetry, "[http-basic.corp]\nusername = \"joe\"\npassword = \"CANARY\"\n[pypi-token]\nelse = \"CANARY\"\n",
+			"\"http-basic\".\"corp\".\"username\" = \"joe\"\n\"http-basic\".\"corp\".\"password\" = \"P0\"\n\"pypi-token\".\"else\" = \"P1\"\n",
+			[]string{"https://poetry.example.com", ""},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +171,8 @@ func Test_Credentials_Leave_Files_And_Are_Bound_To_Their_Hosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			shown, bound := render(f)
-			shown = strings.TrimPrefix(shown, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<settings xmlns=\"http://maven.apache.org/SETTINGS/1.2.0\">")
+			shown = strings.TrimSuffix(strings.TrimPrefix(shown, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<configuration>\n"), "</configuration>\n")
+			shown = strings.TrimPrefix(strings.TrimPrefix(shown, "---\n"), "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<settings xmlns=\"http://maven.apache.org/SETTINGS/1.2.0\">")
 			if shown = strings.TrimSuffix(shown, "</settings>\n"); shown != c.shown {
 				t.Errorf("got  %q\nwant %q", shown, c.shown)
 			}
@@ -181,6 +247,31 @@ func Test_Files_That_Are_Not_Understood_Are_Errors_Without_Their_Text(t *testing
 		{"no JSON", Docker, `{"auths": {"x": {"auth": "` + canary + `"}`},
 		{"a list of logins", Docker, `{"auths": ["` + canary + `"]}`},
 		{"a registry with a token", Docker, `{"auths": {"` + long + `": {}}}`},
+		{"a list of Yarn on one line", Yarn, "plugins: [\"" + canary + "\"]"},
+		{"a text of several lines", Yarn, "npmAuthToken: |\n  " + canary},
+		{"an anchor", Yarn, "npmAuthToken: &a " + canary + "\nx: *a"},
+		{"a tag", Yarn, "npmAuthToken: !!str " + canary},
+		{"a text that goes on", Yarn, "npmAuthToken: " + canary + "\n  x"},
+		{"a key twice", Yarn, "npmAuthToken: " + canary + "\nnpmAuthToken: x"},
+		{"a second document", Yarn, "a: b\n---\nnpmAuthToken: " + canary},
+		{"a tab", Yarn, "a:\n\tnpmAuthToken: " + canary},
+		{"deep nesting", Yarn, deepYAML(40) + canary},
+		{"a registry with a query", Yarn, "npmRegistryServer: https://x.example.com/?t=" + canary},
+		{"a registry with a variable in its host", Yarn, "npmRegistryServer: https://${X}/"},
+		{"a registry that is no host", Yarn, "npmRegistries:\n  \"//joe:" + canary + "@x.example.com\":\n    npmAlwaysAuth: true"},
+		{"a source with a token", NuGet, `<configuration><packageSources><add key="x" value="https://x.example.com/` + long + `/index.json"/></packageSources></configuration>`},
+		{"a source with a query", NuGet, `<configuration><packageSources><add key="x" value="https://x.example.com/?k=` + canary + `"/></packageSources></configuration>`},
+		{"another document than a NuGet.Config", NuGet, "<settings>" + canary + "</settings>"},
+		{"a list of Bundler", Bundler, "BUNDLE_WITHOUT:\n- " + canary},
+		{"a mirror that is no address", Bundler, "BUNDLE_MIRROR__ALL: \"https://x/?" + canary + "\""},
+		{"a login of Composer without a host", Composer, `{"http-basic": {"https://x/": {"password": "` + canary + `"}}}`},
+		{"a list of logins of Composer", Composer, `{"bearer": ["` + canary + `"]}`},
+		{"a property that goes on", Gradle, "a=x\\\n" + canary},
+		{"an escape in the name of a property", Gradle, "p\\u0061ssword=" + canary},
+		{"an index with a query", Uv, "[[index]]\nurl = \"https://x.example.com/?k=" + canary + "\""},
+		{"a table in a list of tables", Uv, "[[index]]\nurl = \"https://x.example.com\"\n[index.y]\nz = \"" + canary + "\""},
+		{"a list of tables after its table", Uv, "[[index]]\n[index]\nurl = \"" + canary + "\""},
+		{"a token as the address of a registry", Bun, "[install]\nregistry = \"" + long + "\""},
 		{"too large a file", Npm, strings.Repeat("a=1\n", 1<<19)},
 		{"an unknown format", "zz", canary},
 	} {
@@ -198,6 +289,14 @@ func Test_Files_That_Are_Not_Understood_Are_Errors_Without_Their_Text(t *testing
 	}
 }
 
+func deepYAML(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String() + strings.Repeat(" ", n) + "npmAuthToken: "
+}
+
 func Test_The_Files_That_Git_Includes_Are_Named(t *testing.T) {
 	t.Parallel()
 	f, err := Parse(Git, []byte("[include]\n\tpath = ~/.gitconfig-work\n[includeIf \"gitdir:~/x/\"]\n\tpath = other\n"), source)
@@ -208,12 +307,15 @@ func Test_The_Files_That_Git_Includes_Are_Named(t *testing.T) {
 
 // FuzzParse looks for panics, and for tokens of a known kind that are shown.
 func FuzzParse(f *testing.F) {
-	formats := []Format{Npm, Pip, Cargo, CargoCredentials, Maven, Docker, Git}
+	formats := []Format{Npm, Pip, Cargo, CargoCredentials, Maven, Docker, Git, Yarn, NuGet, Bundler, Uv, Bun, Poetry, Composer, Gradle}
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
 	for i, text := range []string{
 		"//h.example.com/:_authToken=" + token, "[global]\nindex-url=https://" + token + "@h/", "[registry]\ntoken=\"" + token + "\"",
 		"[registries.a]\ntoken='" + token + "'", "<settings><servers><server><password>" + token + "</password></server></servers></settings>",
 		`{"auths":{"h":{"auth":"` + b64("a:"+token) + `"}}}`, "[url \"https://" + token + "@h/\"]\n\tinsteadOf = https://h/",
+		"npmScopes:\n  a:\n    npmAuthToken: \"" + token + "\"\nplugins:\n  - x: y\n", "<configuration><packageSourceCredentials><x><add key=\"ClearTextPassword\" value=\"" + token + "\"/></x></packageSourceCredentials></configuration>",
+		"BUNDLE_GEMS__EXAMPLE__COM: \"x:" + token + "\"\n", "[[index]]\nurl = \"https://x:" + token + "@h/\"\n", "[install.scopes]\na = { url = \"https://h/\", token = \"" + token + "\" }\n", "[http-basic.a]\npassword = \"" + token + "\"\n",
+		`{"http-basic":{"h":{"password":"` + token + `"}}}`, "a.password=" + token + "\n",
 	} {
 		f.Add(i, text)
 	}

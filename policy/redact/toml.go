@@ -2,15 +2,18 @@ package redact
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // entry is a key of a TOML document with its full path. Its value is a string, a list, or a scalar as it is written.
 type entry struct {
-	line  int
-	path  []string
-	value any // string, []any or scalar
+	line   int
+	path   []string
+	value  any  // string, []any or scalar
+	inside int  // the length of the path of the list of tables that has it; 0: none
+	header bool // it begins a table of that list
 }
 
 // scalar is a number, a boolean or a date.
@@ -22,11 +25,20 @@ type toml struct {
 	text    string
 	pos     int
 	table   []string
+	inside  int // the length of table if it is one of a list, otherwise 0
+	lists   [][]string
 	entries []entry
+
+	hasLists bool // lists of tables are read
 }
 
-func parseTOML(text string) ([]entry, error) {
-	t := &toml{text: strings.ReplaceAll(text, "\r\n", "\n")}
+func parseTOML(text string) ([]entry, error) { return readTOML(&toml{text: text}) }
+
+// parseTables is parseTOML for documents that may contain lists of tables, but no tables in these.
+func parseTables(text string) ([]entry, error) { return readTOML(&toml{text: text, hasLists: true}) }
+
+func readTOML(t *toml) ([]entry, error) {
+	t.text = strings.ReplaceAll(t.text, "\r\n", "\n")
 	for t.skip(true); t.pos < len(t.text); t.skip(true) {
 		if !t.statement() || !t.endOfLine() {
 			return nil, lineFault(t.line(), errSyntax)
@@ -85,9 +97,23 @@ func (t *toml) statement() bool {
 	if !t.take('[') {
 		return t.assignment(t.table)
 	}
+	isList := t.hasLists && t.take('[')
+	line := t.line()
 	path, ok := t.key()
-	t.table = path
-	return ok && t.take(']')
+	if !ok || !t.take(']') || isList && !t.take(']') {
+		return false
+	}
+	for _, list := range t.lists {
+		if isNext := isList && len(path) == len(list); !isNext && len(path) >= len(list) && slices.Equal(path[:len(list)], list) {
+			return false
+		}
+	}
+	if t.table, t.inside = path, 0; isList {
+		t.inside = len(path)
+		t.lists = append(t.lists, path)
+		t.entries = append(t.entries, entry{line: line, path: path, inside: t.inside, header: true})
+	}
+	return true
 }
 
 func (t *toml) assignment(table []string) bool {
@@ -102,7 +128,7 @@ func (t *toml) assignment(table []string) bool {
 	}
 	line := t.line()
 	v, ok := t.value(0)
-	t.entries = append(t.entries, entry{line, path, v})
+	t.entries = append(t.entries, entry{line: line, path: path, value: v, inside: t.inside})
 	return ok
 }
 

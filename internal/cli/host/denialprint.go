@@ -9,12 +9,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Print lists a command's denials on stderr, for people and models.
+// Print lists the denials of a command with an exit status on stderr, for people and models.
 // Without all it leaves out the harmless ones; see [IsHarmless].
-func (d *Denials) Print(p *console.Printer, all bool) {
+func (d *Denials) Print(p *console.Printer, all bool, status int) {
 	list := d.All()
 	if !all {
-		list = slices.DeleteFunc(list, IsHarmless)
+		list = slices.DeleteFunc(list, func(one sandbox.Denial) bool { return IsHarmless(one, status) })
 	}
 	if len(list) == 0 {
 		return

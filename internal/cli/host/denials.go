@@ -93,15 +93,17 @@ func (d *Denials) All() []sandbox.Denial {
 	return slices.Clone(d.list)
 }
 
-// Take returns the lines of the first collected denials, and forgets all.
+// Take returns the lines of the first collected denials, and forgets all. It leaves out those that are harmless whatever the status
+// of the command.
 func (d *Denials) Take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var lines []string
-	for _, one := range d.list[:min(len(d.list), fewDenials)] {
+	list := slices.DeleteFunc(d.list, func(one sandbox.Denial) bool { return IsHarmless(one, 1) })
+	for _, one := range list[:min(len(list), fewDenials)] {
 		lines = append(lines, DenialLine(one))
 	}
-	if rest := len(d.list) - len(lines) + d.more; rest > 0 {
+	if rest := len(list) - len(lines) + d.more; rest > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", rest))
 	}
 	d.list, d.more = nil, 0

@@ -2,6 +2,7 @@ package host
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -26,11 +27,19 @@ var harmlessHosts = []string{
 	".telemetry.mozilla.org", "aus5.mozilla.org", "push.services.mozilla.com", ".cdn.mozilla.net",
 }
 
+// optionalFiles are ends of paths at which a program that succeeded could do without the file: the directory of settings in a home that
+// has none, into which Go counts and top looks, and git's configuration, which husky and "git branch -d" write although
+// nothing changes.
+var optionalFiles = []string{"/.config", "/.git/config.lock"}
+
 // IsHarmless reports whether a denial is one that programs expect or do not notice, so that a command which did its work can end
-// in silence.
-func IsHarmless(d sandbox.Denial) bool {
+// in silence. status is the command's exit status.
+func IsHarmless(d sandbox.Denial, status int) bool {
 	switch d.Kind {
 	case sandbox.DeniedFile:
+		if status == 0 && slices.ContainsFunc(optionalFiles, func(end string) bool { return strings.HasSuffix(d.Target, end) }) {
+			return true
+		}
 		name := path.Base(d.Target)
 		for _, f := range harmlessFiles {
 			if rest, ok := strings.CutPrefix(name, f); ok && (rest == "" || rest[0] == '.' || rest[0] == '-') {

@@ -217,7 +217,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return res.Code, err
 	}
 	if !f.quiet {
-		refused.Print(a.Err, f.IsVerbose())
+		refused.Print(a.Err, f.IsVerbose(), res.Code)
 	}
 	hidden().Print(a.Err)
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)

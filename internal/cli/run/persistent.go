@@ -49,7 +49,7 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	}
 	printRemarks(a, res)
 	if !f.quiet {
-		refusedIn(ctx, box).Print(a.Err, f.IsVerbose())
+		refusedIn(ctx, box).Print(a.Err, f.IsVerbose(), res.Code)
 	}
 	hidden().Print(a.Err)
 	return res.Code, nil

@@ -92,7 +92,7 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 		return errors.Join(err, box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
 	}
 	if !f.quiet {
-		refused.Print(a.Err, f.IsVerbose())
+		refused.Print(a.Err, f.IsVerbose(), status)
 	}
 	if err = errors.Join(err, box.Close(context.WithoutCancel(ctx))); err == nil && status != 0 {
 		err = console.ExitStatus(status)

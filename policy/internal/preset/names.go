@@ -19,9 +19,11 @@ var secrets = []string{
 	"~/.local/share/amp/secrets.json", "~/.factory/auth.json", "~/.cache/huggingface/token", "~/.cache/huggingface/stored_tokens",
 	"~/.huggingface/token", "~/.kaggle/kaggle.json", "~/.config/configstore",
 	// package registries
-	"~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.local/share/gem/credentials", "~/.bundle/config",
+	"~/.npmrc", "~/.config/pnpm/auth.ini", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.local/share/gem/credentials", "~/.bundle/config",
 	"~/.composer/auth.json", "~/.config/composer/auth.json", "~/.m2/settings.xml", "~/.m2/settings-security.xml",
 	"~/.gradle/gradle.properties", "~/.nuget/NuGet/NuGet.Config", "~/.config/pypoetry/auth.toml", "~/.bunfig.toml",
+	"~/.local/share/uv/credentials", "~/.sbt/.credentials", "~/.ivy2/.credentials", "~/.config/coursier/credentials.properties", "~/.config/helm/registry",
+	"~/.conan2/credentials.json", "~/.jfrog", "~/.config/dart/pub-tokens.json",
 	// browsers and mail
 	"~/.mozilla", "~/.config/google-chrome", "~/.config/google-chrome-beta", "~/.config/chromium", "~/.config/BraveSoftware",
 	"~/.config/microsoft-edge", "~/.config/vivaldi", "~/.config/opera", "~/.thunderbird", "~/.config/Signal",

@@ -133,6 +133,14 @@ func Test_What_A_Plain_User_Does_In_A_Day(t *testing.T) {
 			agent-sandbox exec -v -- sh -c 'echo x >~/.bash_history' 2>&1 | grep -c 'refused:'`, `0\n1\n`,
 		},
 		{
+			"a home without settings is no news after success", `agent-sandbox exec -- sh -c 'mkdir ~/.config 2>/dev/null; git branch x && git branch -d x' 2>&1 | grep -c refused
+			agent-sandbox exec -- sh -c 'mkdir ~/.config' 2>&1 | grep -c 'create .*/\.config: '`, `0\n1\n`,
+		},
+		{
+			"what the host refuses, too, has no fix", `agent-sandbox exec -- unshare -n true 2>&1 | grep -c -e --userns; agent-sandbox exec -- unshare -U true 2>&1 | grep -c -e --userns
+			agent-sandbox exec --userns -- unshare -U true && echo done`, `0\n1\ndone\n`,
+		},
+		{
 			"caches of a fresh home", `agent-sandbox exec --dry-run -- true >/dev/null; ls -d ~/.cache 2>/dev/null
 			agent-sandbox exec -- sh -c 'echo x >~/.cache/x' && cat ~/.cache/x`, `x\n`,
 		},

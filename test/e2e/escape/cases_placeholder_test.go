@@ -38,7 +38,18 @@ var toolFiles = map[string]string{
 	".docker/config.json": `{"auths": {"api.test": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("joe:"+tokenValue)) + `", "identitytoken": "` + tokenValue + `"}}, "HttpHeaders": {"X": "` + tokenValue + `"}}`,
 	".gitconfig":          "[url \"https://" + tokenValue + "@api.test/\"]\n\tinsteadOf = https://api.test/ ; " + tokenValue + "\n[include]\n\tpath = .gitconfig-work\n[github]\n\ttoken = " + tokenValue + "\n",
 	".gitconfig-work":     "[http]\n\textraHeader = \"X-Key: " + tokenValue + "\"\n",
-	".pip/pip.conf":       "[global]\nindex-url = https://api.test/?key=" + tokenValue + "\n", // the format is not recognised
+	".config/pnpm/rc":     "//api.test/:_authToken=" + tokenValue + "\n",
+	".yarnrc.yml": "# " + tokenValue + "\nnpmRegistryServer: https://joe:" + tokenValue + "@api.test\nnpmScopes:\n  a:\n    npmAuthToken: '" + tokenValue + "'\n    npmAuthIdent: " +
+		base64.StdEncoding.EncodeToString([]byte("joe:"+tokenValue)) + "\nzz: \"" + tokenValue + "\"\n",
+	".bundle/config":                               "BUNDLE_MIRROR__ALL: \"https://joe:" + tokenValue + "@api.test\"\nBUNDLE_API__TEST: \"" + tokenValue + "\"\n",
+	".config/uv/uv.toml":                           "[[index]] # " + tokenValue + "\nurl = \"https://joe:" + tokenValue + "@api.test/\"\n",
+	".bunfig.toml":                                 "[install.scopes]\na = { url = \"https://api.test\", token = \"" + tokenValue + "\" }\n",
+	".config/pypoetry/auth.toml":                   "[http-basic.a]\npassword = \"" + tokenValue + "\"\n",
+	".config/composer/auth.json":                   `{"http-basic": {"api.test": {"username": "joe", "password": "` + tokenValue + `"}}, "zz": "` + tokenValue + `"}`,
+	".gradle/gradle.properties":                    "# " + tokenValue + "\na.password=" + tokenValue + "\nb=\"" + tokenValue + "\"\n",
+	".nuget/NuGet/NuGet.Config":                    `<configuration><packageSources><add key="a" value="https://api.test/"/></packageSources><packageSourceCredentials><a><add key="ClearTextPassword" value="` + tokenValue + `"/></a></packageSourceCredentials></configuration>`,
+	".local/share/uv/credentials/credentials.toml": tokenValue + "\n",
+	".pip/pip.conf":                                "[global]\nindex-url = https://api.test/?key=" + tokenValue + "\n", // the format is not recognised
 }
 
 // placeholders returns attempts on secrets whose values stay outside the sandbox.
@@ -92,7 +103,7 @@ func placeholders() []escape {
 			Sh: `cd {home}; for f in ` + strings.Join(slices.Sorted(maps.Keys(toolFiles)), " ") + `; do
 				cat $f /proc/self/root{home}/$f; dd if=$f; ln $f {work}/t1; ln -s {home}/$f {work}/t2; cat {work}/t1 {work}/t2; rm -f {work}/t1 {work}/t2
 				grep -o '[A-Za-z0-9+/]\{20,\}=*' $f | while read x; do echo $x | base64 -d; echo; done; mv $f {work}/t3; cat {work}/t3; done 2>&1 | tr '\0' '\n'
-				git config -l; env; grep -r CANARY.41d {home}/.cargo {home}/.m2 {home}/.docker {home}/.config {home}/.git* {home}/.npmrc /run /tmp 2>/dev/null; true`,
+				git config -l; env; grep -r CANARY.41d {home}/.cargo {home}/.m2 {home}/.docker {home}/.config {home}/.git* {home}/.npmrc {home}/.yarnrc.yml {home}/.bundle {home}/.bunfig.toml {home}/.gradle {home}/.nuget {home}/.local /run /tmp 2>/dev/null; true`,
 		},
 		{
 			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &testnet.Limits{}, Ends: true, Hold: kept,

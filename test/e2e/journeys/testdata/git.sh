@@ -1,8 +1,10 @@
-# A repository with a hook, branches, conflicts, a worktree and a submodule. New worktrees are made outside.
-# needs: git
+# A repository with a hook, branches, conflicts, signatures, a worktree and a submodule. New worktrees are made outside.
+# needs: git ssh-keygen
 export GIT_CONFIG_NOSYSTEM=1
 git config --global user.name journey; git config --global user.email journey@example.com; git config --global init.defaultBranch main
 git config --global protocol.file.allow always; git config --global advice.detachedHead false
+ssh-keygen -q -t ed25519 -N '' -C journey -f ~/key; git config --global gpg.format ssh; git config --global user.signingkey ~/key.pub
+echo "journey@example.com $(cat ~/key.pub)" >~/signers; git config --global gpg.ssh.allowedSignersFile ~/signers
 git init -q ../library; git -C ../library commit -q --allow-empty -m library
 git init -q; printf 'one\n' >a; git add a; git commit -qm first
 git submodule --quiet add "$PWD/../library" lib; git commit -qm submodule
@@ -18,3 +20,4 @@ git stash list; echo dirty >>a; git stash -q; git stash pop -q; git diff --stat;
 (cd wt && git log -1 --format=%s && echo wt >g && git add g && git commit -qm worktree); git log -1 --format=%s side; git branch --format='%(refname:short)'
 git submodule status | cut -c1,42-; (cd lib && git log --format=%s)
 git tag v1; git describe --tags; git gc -q; git fsck >/dev/null 2>&1; echo $?; git grep -n both; git blame -s f2 | cut -c10-; c=$(mktemp -d); git clone -q . $c/copy; git -C $c/copy log --first-parent --format=%s | head -3; rm -rf $c; git status --short
+git commit -qS --allow-empty -m signed; git log -1 --format='%G? %GS'; git tag -s -m v2 v2; git verify-tag v2 2>&1 | cut -d' ' -f1-4
