@@ -242,6 +242,10 @@ func (p *sedParser) transliteration(c *sedInstruction) {
 	if !ok {
 		p.fail(sedErrY)
 	}
+	// Two strings, and an element of the map, for each character.
+	if p.s.p.Reserve(96*(len(first)+len(second))) != nil {
+		panic(&sedFault{sedErrMemory, sedPanic})
+	}
 	from, to := p.charsOf(first), p.charsOf(second)
 	if len(from) != len(to) {
 		p.fail(sedErrYLength)

@@ -194,7 +194,7 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 	start, last, count, again := 0, -1, 0, true
 	for {
 		begin, end := s.caps[0], s.caps[1]
-		out = append(out, line[start:begin]...)
+		out = append(s.grow(out, end-start+len(sub.replaceText)), line[start:begin]...)
 		switch {
 		case begin == end && begin == last:
 			// An empty match right behind another one does not count.
@@ -219,12 +219,12 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 				break
 			}
 		}
-		if !again || start > len(line) || !s.isWithinBounds(out) || !s.find(re, line, start, s.caps) {
+		if s.ended != nil || !again || start > len(line) || !s.isWithinBounds(out) || !s.find(re, line, start, s.caps) {
 			break
 		}
 	}
 	if start < len(line) {
-		out = append(out, line[start:]...)
+		out = append(s.grow(out, len(line)-start), line[start:]...)
 	}
 	*to = out
 	return done
@@ -272,7 +272,13 @@ func (s *sed) appendReplacement(out []byte, sub *sedSubstitution) []byte {
 
 func (s *sed) appendFolded(out, text []byte, fold sedCase) []byte {
 	if fold == caseAsIs {
+		if out = s.grow(out, len(text)); s.ended != nil {
+			return out
+		}
 		return append(out, text...)
+	}
+	if out = s.grow(out, 2*len(text)); s.ended != nil { // A letter may be longer in the other case.
+		return out
 	}
 	for len(text) > 0 {
 		n := s.width(text)
