@@ -45,7 +45,7 @@ var bzip2Long = map[string]byte{
 }
 
 func runBzip2(p *shell.Proc) int {
-	j := &bzip2Job{packJob: packJob{p: p, out: program.NewOutput(p), format: codec.Bzip2, level: 9}, pad: 7}
+	j := &bzip2Job{packJob: packJob{p: p, out: program.NewOutput(p), memory: codec.Memory{Reserve: p.Reserve}, format: codec.Bzip2, level: 9}, pad: 7}
 	j.decompress = strings.Contains(p.Name(), "unzip") || strings.Contains(p.Name(), "cat")
 	j.stdout = strings.Contains(p.Name(), "cat")
 	var names []string
