@@ -38,7 +38,7 @@ const (
 // Test_A_Machine_Outlives_Every_Attack runs scripts that try to exceed their limits. Each must end by itself or at its time
 // limit, within the memory limit and without remains, and the machine must work afterwards.
 func Test_A_Machine_Outlives_Every_Attack(t *testing.T) {
-	for _, a := range slices.Concat(attacks, nested) {
+	for _, a := range slices.Concat(attacks, nested, buffered) {
 		t.Run(a.name, func(t *testing.T) { a.run(t) })
 	}
 }

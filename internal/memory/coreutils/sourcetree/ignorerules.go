@@ -123,6 +123,9 @@ type ignoreFiles struct {
 	own  bool // even against git's own files
 }
 
+// partWeight is the memory of an element of a rule's path, in bytes.
+const partWeight = 16
+
 // readIgnoreFile reads a file of rules; one that is not there has none.
 func readIgnoreFile(p *shell.Proc, name, dir string) (f ignoreFile, ok bool) {
 	b, err := program.ReadInput(p, name)
@@ -131,8 +134,17 @@ func readIgnoreFile(p *shell.Proc, name, dir string) (f ignoreFile, ok bool) {
 	}
 	f.dir = dir
 	for line := range strings.SplitSeq(string(b), "\n") {
-		if r, ok := parseIgnoreRule(line); ok {
-			f.rules = append(f.rules, r)
+		r, ok := parseIgnoreRule(line)
+		if !ok {
+			continue
+		}
+		err := p.Reserve(partWeight * len(r.parts))
+		if err == nil {
+			f.rules, err = program.Append(p, f.rules, r)
+		}
+		if err != nil {
+			p.Error(name, err)
+			return f, false
 		}
 	}
 	return f, true
