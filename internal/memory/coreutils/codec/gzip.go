@@ -207,7 +207,7 @@ func (g *GzipReader) text() (string, error) {
 			return string(b), nil
 		}
 		if len(b) < textMax {
-			b = append(b, c)
+			b = append(b, c) // bounded: textMax
 		}
 	}
 }

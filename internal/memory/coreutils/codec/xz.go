@@ -87,7 +87,7 @@ func xzFault(err error) error {
 
 // take reads n bytes that have to be there.
 func (x *XzReader) take(n int) ([]byte, error) {
-	b := make([]byte, n)
+	b := make([]byte, n) // bounded: a header of the format, 1024 bytes at most
 	k, err := io.ReadFull(x.in, b)
 	x.Packed += int64(k)
 	return b, truncatedError(err)

@@ -178,7 +178,7 @@ func (t *columnTable) hidden() (which []int, ok bool) {
 		return t.columns('H')
 	}
 	for i := len(t.names); i < t.count; i++ {
-		which = append(which, i)
+		which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 	}
 	return which, true
 }
@@ -193,7 +193,7 @@ func (t *columnTable) columns(option int) (which []int, ok bool) {
 		i, known := t.columnOf(name)
 		if !known && option == 'R' && name == "0" {
 			for i := range t.count {
-				which = append(which, i)
+				which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 			}
 			continue
 		}
@@ -202,7 +202,7 @@ func (t *columnTable) columns(option int) (which []int, ok bool) {
 			return nil, false
 		}
 		if i >= 0 && i < t.count {
-			which = append(which, i)
+			which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 		}
 	}
 	return which, true

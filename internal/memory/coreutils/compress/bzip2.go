@@ -231,7 +231,7 @@ func (j *bzip2Job) targetOf(name string, info *vfs.Info) (target string, ok bool
 
 func (j *bzip2Job) begin(name string) {
 	if j.verbose {
-		fmt.Fprintf(j.p.Stderr, "  %s: %s", name, strings.Repeat(" ", max(0, j.pad-len(name))))
+		fmt.Fprintf(j.p.Stderr, "  %s: %s", name, strings.Repeat(" ", max(0, j.pad-len(name)))) // bounded: as long as a name
 	}
 }
 

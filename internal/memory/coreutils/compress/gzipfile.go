@@ -179,7 +179,7 @@ func (f *gzipFile) chooseTarget() bool {
 	case at > 0:
 		f.target = f.name[:at]
 		if s := strings.ToLower(f.name[at:]); s == ".tgz" || s == ".taz" {
-			f.target += ".tar"
+			f.target += ".tar" // bounded: once for a file
 		}
 	case (f.list || f.test) && !f.recursive:
 		f.target = f.name

@@ -58,7 +58,7 @@ func (r *xargsReader) fillAll() {
 			x.die("argument line too long")
 			break
 		}
-		x.batch = append(x.batch, item)
+		x.batch = append(x.batch, item) // bounded: a command line of maxChars, 2 MiB at most
 		x.chars += len(item) + 1
 		if r.lineEnd {
 			x.filled++

@@ -218,9 +218,9 @@ func (p *sedParser) readText() {
 				p.setText(append(p.escapes(raw, sedForText, true), '\n'))
 				return
 			}
-			raw = append(raw, '\\')
+			raw = append(raw, '\\') // bounded: a part of the script, which is charged
 		}
-		raw = append(raw, byte(ch))
+		raw = append(raw, byte(ch)) // bounded: a part of the script, which is charged
 		ch = p.char()
 	}
 	p.setText(append(p.escapes(raw, sedForText, false), '\n'))

@@ -115,7 +115,7 @@ func (s *sed) linesOf(name string) *sedLines {
 		}
 	}
 	l := &sedLines{name: name}
-	s.readers = append(s.readers, l)
+	s.readers = append(s.readers, l) // bounded: an instruction of the script, which is charged, has one
 	return l
 }
 

@@ -21,6 +21,9 @@ func (p *sedParser) substitution(c *sedInstruction) {
 		p.fail(sedErrS)
 	}
 	sub := &sedSubstitution{}
+	if p.s.p.Reserve(sedPartSize*(1+strings.Count(replacement, "&")+strings.Count(replacement, `\\`))) != nil {
+		panic(&sedFault{sedErrMemory, sedPanic})
+	}
 	sub.replacement(p.escapes([]byte(replacement), sedForReplacement, false), p.s.posix)
 	fold, multiline := p.substitutionFlags(sub)
 	sub.re = p.regexp(source, fold, multiline, sub.groups)
@@ -31,12 +34,15 @@ func (p *sedParser) substitution(c *sedInstruction) {
 	c.subst = sub
 }
 
+// sedPartSize is about what a part of a replacement takes in memory, with the text before it.
+const sedPartSize = 128
+
 // replacement divides the text at groups and changes of case.
 func (s *sedSubstitution) replacement(b []byte, posix bool) {
 	var fold, keep sedCase
 	var text []byte
 	add := func(group int) {
-		s.parts = append(s.parts, sedPart{text, group, fold})
+		s.parts = append(s.parts, sedPart{text, group, fold}) // bounded: sedPartSize is charged for each
 		text, fold = nil, keep
 		s.groups = max(s.groups, group)
 	}
@@ -147,7 +153,7 @@ func (s *sedSubstitution) simplify(extended, fold bool) {
 	}
 	if s.replaceFixed {
 		for _, part := range s.parts {
-			s.replaceText = append(s.replaceText, part.text...)
+			s.replaceText = append(s.replaceText, part.text...) // bounded: the replacement once more
 		}
 	}
 	special := `\[.*^$` + "\n"
@@ -181,7 +187,7 @@ func (s *sed) substitute(sub *sedSubstitution) {
 func (s *sed) groupsFor(sub *sedSubstitution) []int {
 	n := 2 * (sub.groups + 1)
 	if cap(s.caps) < n {
-		s.caps = make([]int, n)
+		s.caps = make([]int, n) // bounded: the ten groups that a replacement can name
 	}
 	s.caps = s.caps[:n]
 	return s.caps

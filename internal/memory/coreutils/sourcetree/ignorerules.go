@@ -37,7 +37,7 @@ func parseIgnoreRule(line string) (r ignoreRule, ok bool) {
 		return r, false
 	}
 	r.anchored = strings.Contains(line, "/")
-	r.parts = strings.Split(strings.TrimPrefix(line, "/"), "/")
+	r.parts = strings.Split(strings.TrimPrefix(line, "/"), "/") // bounded: readIgnoreFile charges partWeight; a line is charged when it is read
 	return r, true
 }
 
@@ -53,7 +53,7 @@ func (r *ignoreRule) matches(path string, isDir bool) bool {
 	if !r.anchored {
 		return matchBraces(r.parts[0], path[strings.LastIndexByte(path, '/')+1:], flags)
 	}
-	return MatchParts(r.parts, strings.Split(path, "/"), flags)
+	return MatchParts(r.parts, strings.Split(path, "/"), flags) // bounded: a path that the tree has
 }
 
 // MatchParts matches the elements of a path; ** stands for any number of them.

@@ -209,7 +209,14 @@ func joinNumber(o *program.Options, text string) (n int, ok bool) {
 	return int(v - 1), true
 }
 
+// joinFieldSize is the memory of a field of -o, of which a list has one for two bytes.
+const joinFieldSize = 16
+
 func (j *join) addFormat(o *program.Options, list string) {
+	if j.p.Reserve(joinFieldSize*(len(list)/2+1)) != nil {
+		o.RejectQuietly("memory exhausted")
+		return
+	}
 	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		if part == "0" {
 			j.format = append(j.format, joinField{-1, 0})

@@ -297,7 +297,7 @@ func (s *trSet) repeat(n int) {
 	if s.fill >= 0 {
 		var more []trItem
 		for range max(n-len(s.items), 0) {
-			more = append(more, trItem{c: s.fillBy})
+			more = append(more, trItem{c: s.fillBy}) // bounded: the length of the other set, which is charged
 		}
 		s.items = slices.Insert(s.items, s.fill, more...)
 	}
