@@ -64,7 +64,7 @@ func (z *zstdReader) window() (uint64, error) {
 	var first zstd.Header
 	head, _ := z.in.Peek(min(zstd.HeaderMaxSize, z.in.Size()))
 	if first.Decode(head) != nil {
-		return zstdLeastWindow, nil // The decoder reports it.
+		return zstdLeastWindow, nil //nolint:nilerr // The decoder reports it.
 	}
 	if first.WindowSize > zstdWindow {
 		return 0, fault(TooLarge)

@@ -26,7 +26,7 @@ func (p *sedParser) delimited(delim int, isRegex bool) (text string, ok bool) {
 		p.fail(sedErrDelimiter)
 	}
 	var b strings.Builder // bounded: a part of the script, which is charged
-	for { // bounded: the script ends
+	for {                 // bounded: the script ends
 		ch := p.char()
 		switch {
 		case ch == sedEOF:

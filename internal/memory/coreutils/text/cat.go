@@ -109,7 +109,7 @@ type catWriter struct {
 	cr    bool // a carriage return is held back until it is known what follows
 	in    []byte
 	out   []byte // bounded: five bytes, and a number, for each byte of one read
-	err   error // of writing
+	err   error  // of writing
 }
 
 // file copies one file and reports errors in it.
