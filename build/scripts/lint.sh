@@ -48,7 +48,10 @@ fi
 if [[ ${packages[0]-} = ./... ]] || changed_files | grep -qE '^(internal/memory/coreutils|memory/shell|build/tools/memorylint)/.*\.go$'; then
   say "memorylint"
   memorylint=$(tool memorylint ./memorylint)
-  "$memorylint" -test=false ./memory/shell/... ./internal/memory/coreutils/...
+  "$memorylint" -loops -test=false ./memory/shell/... ./internal/memory/coreutils/...
+  # And what they hold is charged, in the families that were checked one by one.
+  buffers=(checksum codec column compress find grep pr sed sourcetree split text zip)
+  "$memorylint" -buffers -test=false "${buffers[@]/#/./internal/memory/coreutils/}"
 fi
 
 # What runs in memory runs wherever Go does; its tests too.

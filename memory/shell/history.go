@@ -100,6 +100,9 @@ func (sh *interp) historyIgnores(line string) bool {
 	return false
 }
 
+// stringWeight is the memory of a string beside its bytes, twice because a list grows.
+const stringWeight = 32
+
 // transferHistory reads or writes the list.
 func transferHistory(sh *interp, op byte, rest []string) int {
 	file := sh.namedValue("HISTFILE")
@@ -118,7 +121,7 @@ func transferHistory(sh *interp, op byte, rest []string) int {
 		if err != nil {
 			return sh.fail("%s: cannot read: %s", file, Strerror(err))
 		}
-		if !sh.keep(text) {
+		if !sh.keep(text) || !sh.charge(stringWeight*(strings.Count(text, "\n")+1)) || !sh.spend(len(text)>>6) {
 			return sh.status
 		}
 		sh.history.Append(strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)

@@ -1,7 +1,6 @@
 package checksum
 
 import (
-	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,20 +30,19 @@ func (d *digestJob) checkFile(list string) bool {
 		shown = "standard input"
 	}
 	d.matched, d.failed, d.malformed, d.unread, d.seen = 0, 0, 0, 0, 0
-	r := bufio.NewReaderSize(in, program.BufferSize)
+	lines := program.NewLineReader(d.p, in, '\n')
 	for number := 1; d.ended == nil; number++ {
-		line, err := program.ReadLine(r)
-		if line == "" && err != nil {
-			if !program.IsEnd(err) {
+		text, ok := lines.Next()
+		if !ok {
+			if lines.Spent {
+				d.ended = lines.Ended
+			} else if lines.Err() != nil {
 				d.p.Warn("%s: read error", shell.QuoteIfNeeded(shown))
 				return false
 			}
 			break
 		}
-		if e := d.p.Spend(1 + len(line)>>6); e != nil {
-			d.ended = e
-		}
-		line = strings.TrimSuffix(line, "\n")
+		line := strings.TrimSuffix(string(text), "\n")
 		if line == "" || line[0] == '#' {
 			continue
 		}

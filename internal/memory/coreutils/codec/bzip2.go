@@ -12,12 +12,13 @@ import (
 
 // bzip2Reader turns the errors of package bzip2 into an *Error.
 type bzip2Reader struct {
-	in  *bufio.Reader
-	dec io.Reader
-	err error
+	in     *bufio.Reader
+	memory *Memory
+	dec    io.Reader
+	err    error
 }
 
-func newBzip2Reader(in *bufio.Reader) *bzip2Reader { return &bzip2Reader{in: in} }
+func newBzip2Reader(in *bufio.Reader, m *Memory) *bzip2Reader { return &bzip2Reader{in: in, memory: m} }
 
 func (z *bzip2Reader) Read(b []byte) (int, error) {
 	if z.err == nil && z.dec == nil {
@@ -45,6 +46,10 @@ func (z *bzip2Reader) begin() error {
 	}
 	if len(head) < 4 {
 		return truncatedError(err)
+	}
+	// Streams that follow may have larger blocks than this one.
+	if err := z.memory.hold(bzip2ReaderMemory + 4*900_000); err != nil {
+		return err
 	}
 	z.dec = bzip2.NewReader(z.in)
 	return nil
@@ -101,9 +106,10 @@ func (b *bitWriter) flush() {
 
 // bzip2Writer writes one bzip2 stream.
 type bzip2Writer struct {
-	bits  bitWriter
-	level int
-	max   int // bytes of a block
+	bits   bitWriter
+	memory *Memory
+	level  int
+	max    int // bytes of a block
 
 	block  []byte
 	used   [256]bool
@@ -115,9 +121,9 @@ type bzip2Writer struct {
 	closed bool
 }
 
-func newBzip2Writer(w io.Writer, level int) *bzip2Writer {
+func newBzip2Writer(w io.Writer, level int, m *Memory) *bzip2Writer {
 	// The largest read, less the bytes that an unfinished run may still add.
-	return &bzip2Writer{bits: bitWriter{w: w}, level: level, max: level*100000 - 19, crc: 0xffffffff}
+	return &bzip2Writer{bits: bitWriter{w: w}, memory: m, level: level, max: level*100000 - 19, crc: 0xffffffff}
 }
 
 // Write takes b into the block, in which a run of 4 to 259 equal bytes is four and a count.
@@ -184,6 +190,13 @@ func (z *bzip2Writer) begin() {
 // endBlock writes the block.
 func (z *bzip2Writer) endBlock() {
 	if len(z.block) == 0 {
+		return
+	}
+	if z.bits.err == nil {
+		z.bits.err = z.memory.hold(bzip2WriterFactor * len(z.block))
+	}
+	if z.bits.err != nil {
+		z.block = z.block[:0]
 		return
 	}
 	z.begin()

@@ -61,11 +61,11 @@ func firstTables(symbols []uint16, count int) []codeTable {
 			break
 		}
 	}
-	frequency := make([]int, count)
+	frequency := make([]int, count) // bounded: 258 symbols
 	for _, s := range symbols {
 		frequency[s]++
 	}
-	tables := make([]codeTable, n)
+	tables := make([]codeTable, n) // bounded: six tables
 	left, from := len(symbols), 0
 	for i := range tables {
 		want, sum, to := left/(n-i), 0, from
@@ -74,7 +74,7 @@ func firstTables(symbols []uint16, count int) []codeTable {
 			to++
 		}
 		left -= sum
-		lengths := make([]uint8, count)
+		lengths := make([]uint8, count) // bounded: 258 symbols
 		for s := range lengths {
 			if s < from || s >= to {
 				lengths[s] = 15

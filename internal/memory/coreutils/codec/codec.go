@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/ulikunitz/xz"
+	"github.com/ulikunitz/xz/lzma"
 )
 
 // Format is a compressed format.
@@ -95,19 +98,20 @@ func truncatedError(err error) error {
 }
 
 // NewReader returns a reader of the data of the stream in, with all that is appended to
-// it in the same format. It does not read beyond the stream, except for the buffer of in.
-func NewReader(f Format, in *bufio.Reader) io.Reader {
+// it in the same format. It does not read beyond the stream, except for the buffer of in. It charges m, which may be nil; the
+// charge's error ends the stream.
+func NewReader(f Format, in *bufio.Reader, m *Memory) io.Reader {
 	switch f {
 	case Gzip:
 		return NewGzipReader(in)
 	case Bzip2:
-		return newBzip2Reader(in)
+		return newBzip2Reader(in, m)
 	case Xz:
-		return NewXzReader(in)
+		return NewXzReader(in, m)
 	case Lzma:
-		return &lzmaReader{in: in}
+		return &lzmaReader{in: in, memory: m}
 	case Zstd:
-		return &zstdReader{in: in}
+		return &zstdReader{in: in, memory: m}
 	case Compress:
 		return newLZWReader(in)
 	case None:
@@ -116,18 +120,26 @@ func NewReader(f Format, in *bufio.Reader) io.Reader {
 }
 
 // NewWriter returns a writer whose Close ends the stream, and leaves w open. Level is
-// as the program counts it; size is how much will be written, or -1.
-func NewWriter(f Format, w io.Writer, level int, size int64) (io.WriteCloser, error) {
+// as the program counts it; size is how much will be written, or -1. It charges m, which may be nil.
+func NewWriter(f Format, w io.Writer, level int, size int64, m *Memory) (io.WriteCloser, error) {
 	switch f {
 	case Gzip:
-		return NewGzipWriter(w, level, GzipHeader{})
+		return NewGzipWriter(w, level, GzipHeader{}, m)
 	case Bzip2:
-		return newBzip2Writer(w, level), nil
-	case Xz:
-		return newXzWriter(w, level, size)
-	case Lzma:
-		return newLzmaWriter(w, level, size)
+		return newBzip2Writer(w, level, m), nil
+	case Xz, Lzma:
+		dict := dictionary(level, size)
+		if err := m.hold(dictionaryWriterMemory(dict)); err != nil {
+			return nil, err
+		}
+		if f == Lzma {
+			return lzma.WriterConfig{DictCap: dict}.NewWriter(w)
+		}
+		return xz.WriterConfig{DictCap: dict, CheckSum: xz.CRC64}.NewWriter(w)
 	case Zstd:
+		if err := m.hold(zstdWriterMemory(level)); err != nil {
+			return nil, err
+		}
 		return newZstdWriter(w, level, size)
 	case None, Compress:
 	}

@@ -36,7 +36,7 @@ var programs = map[Format]string{Gzip: "gzip", Bzip2: "bzip2", Xz: "xz", Lzma: "
 func compressed(t *testing.T, f Format, level int, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := NewWriter(f, &b, level, int64(len(data)))
+	w, err := NewWriter(f, &b, level, int64(len(data)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func Test_Output_Of_Real_Programs_Can_Be_Read(t *testing.T) {
 				if got := Sniff(packed); got != f {
 					t.Fatalf("it looks like %v", got)
 				}
-				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(packed))))
+				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(packed)), nil))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -116,7 +116,7 @@ func Test_A_Stream_That_Is_Cut_Or_Spoilt_Is_Found(t *testing.T) {
 			t.Parallel()
 			packed := compressed(t, f, 6, data)
 			for n := range len(packed) {
-				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(packed[:n]))))
+				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(packed[:n])), nil))
 				if want := FaultOf(err); want != Truncated && want != NotFormat {
 					t.Fatalf("cut at %d of %d: %d bytes, %v", n, len(packed), len(got), err)
 				}
@@ -124,7 +124,7 @@ func Test_A_Stream_That_Is_Cut_Or_Spoilt_Is_Found(t *testing.T) {
 			for i := range packed {
 				spoilt := bytes.Clone(packed)
 				spoilt[i] ^= 0x10
-				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(spoilt))))
+				got, err := io.ReadAll(NewReader(f, bufio.NewReader(bytes.NewReader(spoilt)), nil))
 				// A header of gzip has bytes that do not matter, and lzma has no check sum.
 				if err == nil && !bytes.Equal(got, data) && f != Lzma {
 					t.Fatalf("spoilt at %d of %d: %d bytes, no error", i, len(packed), len(got))

@@ -207,7 +207,7 @@ func (g *GzipReader) text() (string, error) {
 			return string(b), nil
 		}
 		if len(b) < textMax {
-			b = append(b, c)
+			b = append(b, c) // bounded: textMax
 		}
 	}
 }
@@ -243,7 +243,10 @@ type GzipWriter struct {
 }
 
 // NewGzipWriter writes the header; level is 1 to 9.
-func NewGzipWriter(w io.Writer, level int, h GzipHeader) (*GzipWriter, error) {
+func NewGzipWriter(w io.Writer, level int, h GzipHeader, m *Memory) (*GzipWriter, error) {
+	if err := m.hold(gzipWriterMemory); err != nil {
+		return nil, err
+	}
 	head := []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3}
 	if sec := h.Mtime.Unix(); !h.Mtime.IsZero() && sec > 0 && sec < 1<<32 {
 		binary.LittleEndian.PutUint32(head[4:], uint32(sec))

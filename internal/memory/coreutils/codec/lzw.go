@@ -41,7 +41,7 @@ func (l *lzwReader) begin() error {
 	if l.maxBit < 9 || l.maxBit > 16 {
 		return fault(Unsupported)
 	}
-	l.prefix, l.suffix = make([]uint16, 1<<l.maxBit), make([]byte, 1<<l.maxBit)
+	l.prefix, l.suffix = make([]uint16, 1<<l.maxBit), make([]byte, 1<<l.maxBit) // bounded: 16 bits, of a format that is only read
 	for i := range 256 {
 		l.suffix[i] = byte(i)
 	}

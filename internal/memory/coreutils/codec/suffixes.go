@@ -40,6 +40,9 @@ type suffixSorter struct {
 	order   []int32
 }
 
+// newSuffixSorter returns a sorter of the suffixes of a text.
+//
+// bounded: a block of bzip2 has 900 kB, and bzip2WriterFactor is charged for each byte.
 func newSuffixSorter(text []int32, top int32) *suffixSorter {
 	n := len(text)
 	s := &suffixSorter{

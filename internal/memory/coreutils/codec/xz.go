@@ -11,7 +11,6 @@ import (
 	"hash/crc64"
 	"io"
 
-	"github.com/ulikunitz/xz"
 	"github.com/ulikunitz/xz/lzma"
 )
 
@@ -27,6 +26,7 @@ type XzReader struct {
 	Check            byte
 
 	in     *bufio.Reader
+	memory *Memory
 	block  *xzBlock
 	sizes  []xzSizes // of the blocks of this stream
 	stream bool      // a stream has begun
@@ -46,8 +46,8 @@ type xzBlock struct {
 	size       int64 // read so far
 }
 
-// NewXzReader returns a reader of all streams in a row.
-func NewXzReader(in *bufio.Reader) *XzReader { return &XzReader{in: in} }
+// NewXzReader returns a reader of all streams in a row. It charges m, which may be nil.
+func NewXzReader(in *bufio.Reader, m *Memory) *XzReader { return &XzReader{in: in, memory: m} }
 
 // Read returns the streams' data.
 func (x *XzReader) Read(b []byte) (int, error) {
@@ -87,7 +87,7 @@ func xzFault(err error) error {
 
 // take reads n bytes that have to be there.
 func (x *XzReader) take(n int) ([]byte, error) {
-	b := make([]byte, n)
+	b := make([]byte, n) // bounded: a header of the format, 1024 bytes at most
 	k, err := io.ReadFull(x.in, b)
 	x.Packed += int64(k)
 	return b, truncatedError(err)
@@ -198,6 +198,9 @@ func (x *XzReader) beginBlock(size int) error {
 	if dict > xzDictionary {
 		return fault(TooLarge)
 	}
+	if err := x.memory.hold(xzReaderMemory + int(max(dict, lzma.MinDictCap))); err != nil {
+		return err
+	}
 	b.in = &countingReader{in: x.in}
 	b.data, err = lzma.Reader2Config{DictCap: int(max(dict, lzma.MinDictCap))}.NewReader2(b.in)
 	if err != nil {
@@ -242,6 +245,11 @@ func (x *XzReader) endBlock() error {
 	}
 	if len(x.sizes) >= xzBlocksMax {
 		return fault(TooLarge)
+	}
+	if len(x.sizes) == cap(x.sizes) {
+		if err := x.memory.add(xzSizesMemory * max(cap(x.sizes), 64)); err != nil {
+			return err
+		}
 	}
 	x.sizes = append(x.sizes, xzSizes{uint64(int64(b.headerSize) + b.in.n + int64(len(want))), uint64(b.size)})
 	return nil
@@ -348,19 +356,12 @@ func dictionary(level int, size int64) int {
 	return n
 }
 
-func newXzWriter(w io.Writer, level int, size int64) (io.WriteCloser, error) {
-	return xz.WriterConfig{DictCap: dictionary(level, size), CheckSum: xz.CRC64}.NewWriter(w)
-}
-
-func newLzmaWriter(w io.Writer, level int, size int64) (io.WriteCloser, error) {
-	return lzma.WriterConfig{DictCap: dictionary(level, size)}.NewWriter(w)
-}
-
 // lzmaReader reads a .lzma file.
 type lzmaReader struct {
-	in  *bufio.Reader
-	dec io.Reader
-	err error
+	in     *bufio.Reader
+	memory *Memory
+	dec    io.Reader
+	err    error
 }
 
 func (l *lzmaReader) Read(b []byte) (int, error) {
@@ -395,6 +396,9 @@ func (l *lzmaReader) begin() error {
 	}
 	if uint64(dict) > xzDictionary && size > xzDictionary {
 		return fault(TooLarge)
+	}
+	if err := l.memory.hold(xzReaderMemory + int(max(dict, lzma.MinDictCap))); err != nil {
+		return err
 	}
 	l.dec, err = lzma.ReaderConfig{DictCap: xzDictionary}.NewReader(l.in)
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 const zstdWindow = 128 << 20
 
 type zstdReader struct {
-	in    *bufio.Reader
-	dec   *zstd.Decoder
-	begun bool // something was read
-	err   error
+	in     *bufio.Reader
+	memory *Memory
+	dec    *zstd.Decoder
+	begun  bool // something was read
+	err    error
 }
 
 func (z *zstdReader) Read(b []byte) (int, error) {
@@ -47,9 +48,28 @@ func (z *zstdReader) begin() error {
 	case Sniff(head) != Zstd && (head[0]&0xf0 != 0x50 || string(head[1:]) != "\x2a\x4d\x18"):
 		return fault(NotFormat)
 	}
-	var err error
-	z.dec, err = zstd.NewReader(z.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+	window, err := z.window()
+	if err != nil {
+		return err
+	}
+	if err := z.memory.hold(zstdReaderMemory + int(window)); err != nil {
+		return err
+	}
+	z.dec, err = zstd.NewReader(z.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
 	return err
+}
+
+// window returns the size of the window that frames may ask for: that of the first one, and at least zstdLeastWindow.
+func (z *zstdReader) window() (uint64, error) {
+	var first zstd.Header
+	head, _ := z.in.Peek(min(zstd.HeaderMaxSize, z.in.Size()))
+	if first.Decode(head) != nil {
+		return zstdLeastWindow, nil //nolint:nilerr // The decoder reports it.
+	}
+	if first.WindowSize > zstdWindow {
+		return 0, fault(TooLarge)
+	}
+	return max(first.WindowSize, zstdLeastWindow), nil
 }
 
 func (z *zstdReader) fault(err error) error {

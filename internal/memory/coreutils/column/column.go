@@ -141,7 +141,10 @@ func (c *column) option(o *program.Options) {
 	case 't':
 		c.table = true
 	case 'N':
-		c.names = strings.Split(o.Value, ",")
+		var err error
+		if c.names, err = program.Split(c.p, o.Value, ","); err != nil {
+			o.RejectQuietly("memory exhausted")
+		}
 		c.lists['N'] = o.Value
 	case 'd':
 		c.noHeadings = true

@@ -33,6 +33,30 @@ func (c *column) fields(line string) (fields []string) {
 	}
 }
 
+const (
+	fieldWeight  = 16 // of a field of a line, in bytes
+	columnWeight = 96 // of what a table has for each column
+)
+
+// chargeFields charges the machine for the fields of a line, of which there may be one for each byte.
+func (c *column) chargeFields(line string) bool {
+	most := 1
+	for _, sep := range c.separators {
+		most += strings.Count(line, string(sep))
+	}
+	if c.limit > 0 {
+		most = min(most, c.limit)
+	}
+	if c.p.Spend(1+len(line)>>6) != nil {
+		return false
+	}
+	if c.p.Reserve(2*fieldWeight*most) != nil { // A list grows to twice its length at most.
+		c.p.Warn("memory exhausted")
+		return false
+	}
+	return true
+}
+
 // cells returns the width of a text in columns of a terminal.
 func cells(s string) int {
 	n := 0
@@ -59,6 +83,9 @@ type columnTable struct {
 func (c *column) writeTable() bool {
 	t := &columnTable{column: c, count: len(c.names)}
 	for i, line := range c.lines {
+		if !c.chargeFields(line) {
+			return false
+		}
 		fields := c.fields(line)
 		if c.json && len(fields) > len(c.names) {
 			c.p.Warn("line %d: for JSON the name of the column %d is required", i+2, len(c.names)+1)
@@ -66,6 +93,10 @@ func (c *column) writeTable() bool {
 		}
 		t.rows = append(t.rows, fields)
 		t.count = max(t.count, len(fields))
+	}
+	if c.p.Reserve(columnWeight*t.count) != nil {
+		c.p.Warn("memory exhausted")
+		return false
 	}
 	if !t.settle() {
 		return false
@@ -147,7 +178,7 @@ func (t *columnTable) hidden() (which []int, ok bool) {
 		return t.columns('H')
 	}
 	for i := len(t.names); i < t.count; i++ {
-		which = append(which, i)
+		which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 	}
 	return which, true
 }
@@ -162,7 +193,7 @@ func (t *columnTable) columns(option int) (which []int, ok bool) {
 		i, known := t.columnOf(name)
 		if !known && option == 'R' && name == "0" {
 			for i := range t.count {
-				which = append(which, i)
+				which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 			}
 			continue
 		}
@@ -171,7 +202,7 @@ func (t *columnTable) columns(option int) (which []int, ok bool) {
 			return nil, false
 		}
 		if i >= 0 && i < t.count {
-			which = append(which, i)
+			which = append(which, i) // bounded: a number for a column, for which columnWeight is charged
 		}
 	}
 	return which, true

@@ -45,7 +45,7 @@ var bzip2Long = map[string]byte{
 }
 
 func runBzip2(p *shell.Proc) int {
-	j := &bzip2Job{packJob: packJob{p: p, out: program.NewOutput(p), format: codec.Bzip2, level: 9}, pad: 7}
+	j := &bzip2Job{packJob: packJob{p: p, out: program.NewOutput(p), memory: codec.Memory{Reserve: p.Reserve}, format: codec.Bzip2, level: 9}, pad: 7}
 	j.decompress = strings.Contains(p.Name(), "unzip") || strings.Contains(p.Name(), "cat")
 	j.stdout = strings.Contains(p.Name(), "cat")
 	var names []string
@@ -231,7 +231,7 @@ func (j *bzip2Job) targetOf(name string, info *vfs.Info) (target string, ok bool
 
 func (j *bzip2Job) begin(name string) {
 	if j.verbose {
-		fmt.Fprintf(j.p.Stderr, "  %s: %s", name, strings.Repeat(" ", max(0, j.pad-len(name))))
+		fmt.Fprintf(j.p.Stderr, "  %s: %s", name, strings.Repeat(" ", max(0, j.pad-len(name)))) // bounded: as long as a name
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/codec"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -108,8 +109,9 @@ var gzipOptions = []getopt.Option{
 
 // gzipJob holds the parsed command line of gzip.
 type gzipJob struct {
-	p   *shell.Proc
-	out *program.Output
+	p      *shell.Proc
+	out    *program.Output
+	memory codec.Memory // of one file after the other
 
 	decompress, stdout, force, keep, list, test, recursive bool
 	quiet, verbose, license                                bool
@@ -166,7 +168,7 @@ func (j *gzipJob) option(o *program.Options) {
 }
 
 func runGzip(p *shell.Proc) int {
-	j := &gzipJob{p: p, suffix: ".gz", level: 6}
+	j := &gzipJob{p: p, memory: codec.Memory{Reserve: p.Reserve}, suffix: ".gz", level: 6}
 	o := program.NewOptions(p, gzipCommand, gzipOptions)
 	for o.Next() {
 		j.option(o)

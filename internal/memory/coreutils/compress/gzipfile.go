@@ -179,7 +179,7 @@ func (f *gzipFile) chooseTarget() bool {
 	case at > 0:
 		f.target = f.name[:at]
 		if s := strings.ToLower(f.name[at:]); s == ".tgz" || s == ".taz" {
-			f.target += ".tar"
+			f.target += ".tar" // bounded: once for a file
 		}
 	case (f.list || f.test) && !f.recursive:
 		f.target = f.name
@@ -300,7 +300,7 @@ func (f *gzipFile) compress(out io.Writer) bool {
 		}
 	}
 	counted := &packing.CountingWriter{W: out}
-	w, err := codec.NewGzipWriter(counted, f.level, h)
+	w, err := codec.NewGzipWriter(counted, f.level, h, &f.memory)
 	if err == nil {
 		f.plain, err = packing.Copy(f.p, w, f.in)
 		if err == nil {
@@ -325,7 +325,7 @@ func (f *gzipFile) expand(out io.Writer) bool {
 	head, _ := in.Peek(codec.SniffLength)
 	switch format := codec.Sniff(head); {
 	case format == codec.Compress:
-		r = codec.NewReader(format, in)
+		r = codec.NewReader(format, in, nil)
 	case format != codec.Gzip && f.force && f.stdout && !f.list:
 		r = in
 	default:

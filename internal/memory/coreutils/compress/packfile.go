@@ -14,8 +14,9 @@ import (
 
 // packJob holds the parsed command line of bzip2, xz or zstd.
 type packJob struct {
-	p   *shell.Proc
-	out *program.Output
+	p      *shell.Proc
+	out    *program.Output
+	memory codec.Memory // of one file after the other
 
 	format                                             codec.Format
 	decompress, stdout, force, keep, test, list, quiet bool
@@ -57,7 +58,7 @@ func (j *packJob) close() int {
 // pack compresses in to out; size is how much there is, -1 when unknown.
 func (j *packJob) pack(in io.Reader, out io.Writer, size int64) (n packCount, err error) {
 	counted := &packing.CountingWriter{W: out}
-	w, err := codec.NewWriter(j.format, counted, j.level, size)
+	w, err := codec.NewWriter(j.format, counted, j.level, size, &j.memory)
 	if err != nil {
 		return n, err
 	}
@@ -85,9 +86,9 @@ func (j *packJob) unpack(in io.Reader, out io.Writer, pass bool) (n packCount, e
 	case pass && format != j.format && (j.format != codec.Xz || format != codec.Lzma):
 		r = b
 	case j.format == codec.Xz && format == codec.Lzma, j.format == codec.Zstd && (format == codec.Gzip || format == codec.Xz || format == codec.Lzma):
-		r = codec.NewReader(format, b)
+		r = codec.NewReader(format, b, &j.memory)
 	default:
-		r = codec.NewReader(j.format, b)
+		r = codec.NewReader(j.format, b, &j.memory)
 	}
 	n.plain, err = packing.Copy(j.p, out, r)
 	n.packed = counted.N - int64(b.Buffered())

@@ -91,7 +91,7 @@ type xzJob struct {
 }
 
 func runXz(p *shell.Proc) int {
-	j := &xzJob{packJob: packJob{p: p, out: program.NewOutput(p), format: codec.Xz, level: 6}}
+	j := &xzJob{packJob: packJob{p: p, out: program.NewOutput(p), memory: codec.Memory{Reserve: p.Reserve}, format: codec.Xz, level: 6}}
 	name := p.Name()
 	j.decompress = strings.HasPrefix(name, "un") || strings.HasSuffix(name, "cat")
 	j.stdout = strings.HasSuffix(name, "cat")
@@ -353,7 +353,7 @@ type xzTotals struct {
 }
 
 func (t *xzTotals) add(j *xzJob, in *vfs.File, name string) {
-	r := codec.NewXzReader(bufio.NewReaderSize(in, program.BufferSize))
+	r := codec.NewXzReader(bufio.NewReaderSize(in, program.BufferSize), &j.memory)
 	if _, err := packing.Copy(j.p, io.Discard, r); err != nil {
 		j.report(name, "", packCount{}, err)
 		return

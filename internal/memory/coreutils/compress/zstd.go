@@ -44,7 +44,7 @@ type zstdJob struct {
 }
 
 func runZstd(p *shell.Proc) int {
-	j := &zstdJob{packJob: packJob{p: p, out: program.NewOutput(p), format: codec.Zstd, level: 3, keep: true}}
+	j := &zstdJob{packJob: packJob{p: p, out: program.NewOutput(p), memory: codec.Memory{Reserve: p.Reserve}, format: codec.Zstd, level: 3, keep: true}}
 	j.decompress = p.Name() != "zstd" && p.Name() != "zstdmt"
 	if p.Name() == "zstdcat" {
 		j.stdout, j.force, j.quiet = true, true, true

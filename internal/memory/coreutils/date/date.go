@@ -2,8 +2,6 @@
 package date
 
 import (
-	"bufio"
-	"io"
 	"strings"
 	"time"
 
@@ -242,20 +240,20 @@ func (j *dateJob) file(name string, now time.Time) int {
 	}
 	defer in.Close()
 	status := 0
-	lines := bufio.NewReader(in)
+	lines := program.NewLineReader(j.proc, in, '\n')
 	for {
-		line, err := lines.ReadString('\n')
-		if line != "" && !j.describe(strings.TrimSuffix(line, "\n"), now) {
-			status = 1
-		}
-		if err == nil {
-			err = j.proc.Spend(2)
-		}
-		if err != nil {
-			if err != io.EOF { //nolint:errorlint // The reader returns it as it is.
-				return 1
-			}
+		line, ok := lines.Next()
+		switch {
+		case !ok && lines.Spent:
+			return j.proc.Status(lines.Ended)
+		case !ok && lines.Err() != nil:
+			j.proc.Error(name, lines.Err())
+			return 1
+		case !ok:
 			return status
+		}
+		if !j.describe(string(program.WithoutEnd(line, '\n')), now) {
+			status = 1
 		}
 	}
 }

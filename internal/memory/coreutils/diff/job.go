@@ -1,10 +1,7 @@
 package diff
 
 import (
-	"bufio"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
@@ -107,16 +104,12 @@ func (d *diffJob) excludeFrom(o *program.Options) {
 		return
 	}
 	defer in.Close()
-	r := bufio.NewReader(io.LimitReader(in, 1<<20))
-	for {
-		line, err := r.ReadString('\n')
-		if line = strings.TrimSuffix(line, "\n"); line != "" {
-			d.exclude = append(d.exclude, line)
-		}
-		if err != nil {
-			return
-		}
+	lines, err := program.ReadList(d.p, in, '\n')
+	if err != nil {
+		o.RejectQuietly("%s: %s", o.Value, shell.Strerror(err))
+		return
 	}
+	d.exclude = append(d.exclude, slices.DeleteFunc(lines, func(line string) bool { return line == "" })...)
 }
 
 func (d *diffJob) excluded(name string) bool {

@@ -2,11 +2,9 @@
 package filetype
 
 import (
-	"io"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/pathname"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
@@ -144,17 +142,9 @@ func (f *fileNames) set(id int, value string) {
 
 // listed reads the names of a list.
 func (f *fileNames) listed(path string) (names []string, status int) {
-	in, err := program.OpenInput(f.proc, path)
+	names, err := program.ReadListFile(f.proc, path, '\n')
 	if err == nil {
-		defer in.Close()
-		var b []byte
-		if b, err = io.ReadAll(io.LimitReader(in, pathname.MaxList)); err == nil {
-			text := strings.TrimSuffix(string(b), "\n")
-			if text == "" {
-				return nil, 0
-			}
-			return strings.Split(text, "\n"), 0
-		}
+		return names, 0
 	}
 	f.proc.Warn("Cannot open `%s' (%s)", path, shell.Strerror(err))
 	return nil, 1

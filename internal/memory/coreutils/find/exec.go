@@ -35,7 +35,7 @@ func (p *findParser) exec(w, _ string) predicate {
 			p.fault("In '%s ... {} +' the '{}' must appear by itself, but you specified '%s'", w, command[len(command)-1])
 			return nil
 		}
-		command = append(command, a)
+		command = append(command, a) // bounded: a word for an argument, which the shell has charged
 	}
 	if len(command) == 0 {
 		p.fault("invalid argument `;' to `%s'", w)

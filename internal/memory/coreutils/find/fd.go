@@ -245,7 +245,7 @@ func (f *fd) kind(o *program.Options) {
 func (f *fd) compile(pattern string) bool {
 	f.foldNames = f.fold > 0 || f.fold == 0 && !sourcetree.HasUpper([]string{pattern})
 	if f.glob {
-		f.globText = strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+		f.globText = strings.Split(strings.TrimPrefix(pattern, "/"), "/") // bounded: once, of an argument
 		return true
 	}
 	flags := regex.Perl

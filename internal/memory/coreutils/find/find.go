@@ -3,12 +3,12 @@ package find
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/accounts"
-	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/pathname"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -201,23 +201,19 @@ func (f *finder) startingPoints(paths []string, parser *findParser) ([]string, b
 		return nil, false
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, pathname.MaxPaths))
+	paths, err = program.ReadList(f.proc, in, 0)
 	if err != nil {
 		f.proc.Warn("%s: read error: %s", quoting.Name(name), shell.Strerror(err))
 		f.status = 1
 		return nil, false
 	}
-	for path := range strings.SplitSeq(strings.TrimSuffix(string(b), "\x00"), "\x00") {
+	return slices.DeleteFunc(paths, func(path string) bool {
 		if path == "" {
-			if len(b) > 0 {
-				f.proc.Warn("invalid zero-length file name")
-				f.status = 1
-			}
-			continue
+			f.proc.Warn("invalid zero-length file name")
+			f.status = 1
 		}
-		paths = append(paths, path)
-	}
-	return paths, true
+		return path == ""
+	}), true
 }
 
 // finish runs the remaining commands with many arguments, and closes files.

@@ -22,9 +22,16 @@ import (
 // formatPart writes one piece of a format.
 type formatPart func(e *findEntry) (string, bool)
 
+// formatPartWeight is the memory of a directive or escape, and of the text behind it, in bytes.
+const formatPartWeight = 192
+
 // formatter is -printf: the format is read once.
 func (p *findParser) formatter(to *findFile, format string) predicate {
 	var parts []formatPart
+	if p.proc.Reserve(formatPartWeight*(1+strings.Count(format, "%")+strings.Count(format, `\`))) != nil {
+		p.fault("memory exhausted")
+		return nil
+	}
 	text := func(s string) {
 		parts = append(parts, func(*findEntry) (string, bool) { return s, true })
 	}

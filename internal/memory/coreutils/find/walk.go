@@ -66,6 +66,9 @@ func (f *finder) walk(paths []string) {
 		if f.quit || f.err != nil {
 			return
 		}
+		if f.err = f.proc.Spend(2); f.err != nil {
+			return
+		}
 		info, err := f.look(path, 0)
 		if err != nil {
 			f.fail(path, err)

@@ -58,7 +58,7 @@ func (r *xargsReader) fillAll() {
 			x.die("argument line too long")
 			break
 		}
-		x.batch = append(x.batch, item)
+		x.batch = append(x.batch, item) // bounded: a command line of maxChars, 2 MiB at most
 		x.chars += len(item) + 1
 		if r.lineEnd {
 			x.filled++
@@ -98,15 +98,19 @@ func (r *xargsReader) replaceAll() {
 		args := make([]string, len(x.command))
 		size := 0
 		for i, w := range x.command {
-			if i > 0 {
-				w = strings.ReplaceAll(w, x.replace, line)
+			if size += len(w) + 1; i > 0 {
+				size += strings.Count(w, x.replace) * (len(line) - len(x.replace))
 			}
-			args[i] = w
-			size += len(w) + 1
 		}
 		if size > x.maxChars {
 			x.die("command too long")
 			return
+		}
+		for i, w := range x.command {
+			if i > 0 {
+				w = strings.ReplaceAll(w, x.replace, line)
+			}
+			args[i] = w
 		}
 		x.start(args)
 	}
@@ -133,16 +137,34 @@ func (r *xargsReader) next() (string, bool) {
 }
 
 func (r *xargsReader) delimitedItem() (string, bool) {
-	s, err := r.in.ReadString(r.x.delimiter)
+	var b []byte // bounded: fits
 	r.lineEnd = true
-	if !r.spend(len(s)) || err != nil && s == "" {
-		r.fault(err)
-		return "", false
+	for {
+		part, err := r.in.ReadSlice(r.x.delimiter)
+		if !r.spend(len(part)) || !r.fits(len(b)+len(part)) {
+			return "", false
+		}
+		b = append(b, part...)
+		switch {
+		case err == nil:
+			return string(b[:len(b)-1]), true
+		case errors.Is(err, bufio.ErrBufferFull):
+		case len(b) > 0:
+			return string(b), true
+		default:
+			r.fault(err)
+			return "", false
+		}
 	}
-	if err == nil {
-		s = s[:len(s)-1]
+}
+
+// fits ends everything when an item has more bytes than a command line may have, before the rest of the item is read.
+func (r *xargsReader) fits(n int) bool {
+	if r.x.initial+n > r.x.maxChars+2 { // The delimiter may be among them.
+		r.x.die("argument line too long")
+		return false
 	}
-	return s, true
+	return true
 }
 
 // fault reports a failure to read.
@@ -167,11 +189,11 @@ func (r *xargsReader) line() (string, bool) {
 // quotedItem reads an item in which quotes and backslashes protect blanks; whole reads up
 // to the end of the line.
 func (r *xargsReader) quotedItem(whole bool) (string, bool) {
-	var b strings.Builder
+	var b strings.Builder // bounded: fits
 	in, quote, n := false, byte(0), 0
 	for {
 		c, err := r.in.ReadByte()
-		if n++; n%64 == 0 && !r.spend(64) {
+		if n++; n%64 == 0 && (!r.spend(64) || !r.fits(b.Len())) {
 			return "", false
 		}
 		if err != nil {

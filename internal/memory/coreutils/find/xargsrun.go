@@ -24,7 +24,7 @@ func (q *xargsPool) open(x *xargs) {
 	if n <= 0 || n > xargsMost {
 		n = xargsMost
 	}
-	q.slots, q.tasks = make([]*shell.Child, n), make([]string, n)
+	q.slots, q.tasks = make([]*shell.Child, n), make([]string, n) // bounded: xargsMost
 	q.ended = make(chan int, n)
 }
 

@@ -179,7 +179,9 @@ func (g *grep) configure() (status int, done bool) {
 			program.TryHelp(g.p, grepCommand())
 			return 2, true
 		}
-		g.addPatterns(operands[0])
+		if g.addPatterns(operands[0]) {
+			return 2, true
+		}
 		operands = operands[1:]
 	}
 	if g.max == 0 {
@@ -223,7 +225,7 @@ func (g *grep) option(o *program.Options) (fail bool) {
 		}
 		return g.setMatcher(letter)
 	case 'e':
-		g.addPatterns(o.Value)
+		return g.addPatterns(o.Value)
 	case 'f':
 		return g.addFile(o.Value)
 	case 'A', 'B', 'C', 'm', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
@@ -307,20 +309,34 @@ func (g *grep) setMatcher(letter string) (fail bool) {
 	return false
 }
 
-func (g *grep) addPatterns(lines string) {
+func (g *grep) addPatterns(lines string) (fail bool) {
 	g.given = true
-	g.patterns = append(g.patterns, strings.Split(lines, "\n")...)
+	list, err := program.GrowBuffer(g.p, g.patterns, strings.Count(lines, "\n")+1)
+	if err != nil {
+		g.p.Warn("memory exhausted")
+		return true
+	}
+	g.patterns = list
+	for line := range strings.SplitSeq(lines, "\n") {
+		g.patterns = append(g.patterns, line) // bounded: GrowBuffer has charged the room for them
+	}
+	return false
 }
 
 func (g *grep) addFile(name string) (fail bool) {
-	b, err := program.ReadInput(g.p, name)
+	lines, err := program.ReadListFile(g.p, name, '\n')
 	if err != nil {
 		g.p.Warn("%s: %s", name, shell.Strerror(err))
 		return true
 	}
 	g.given = true
-	if text, _ := strings.CutSuffix(string(b), "\n"); len(b) > 0 {
-		g.patterns = append(g.patterns, strings.Split(text, "\n")...)
+	if g.patterns == nil {
+		g.patterns = lines
+		return false
+	}
+	if g.patterns, err = program.Append(g.p, g.patterns, lines...); err != nil {
+		g.p.Warn("memory exhausted")
+		return true
 	}
 	return false
 }
@@ -405,6 +421,15 @@ func (g *grep) colorOption(o *program.Options) (fail bool) {
 	return false
 }
 
+// chargePatterns charges the machine for the compilation of patterns. Package regex bounds the size of what it makes of their
+// text.
+func chargePatterns(p *shell.Proc, patterns []string) error {
+	return p.Reserve(patternWeight * len(patterns))
+}
+
+// patternWeight is what package regex takes for a pattern without text, in bytes.
+const patternWeight = 128
+
 // compile compiles the patterns.
 func (g *grep) compile() (status int, done bool) {
 	flags := regex.Grep | regex.Multiline | regex.NoNewline
@@ -418,6 +443,10 @@ func (g *grep) compile() (status int, done bool) {
 	}
 	if g.matcher == "P" && len(g.patterns) > 1 {
 		g.p.Warn("the -P option only supports a single pattern")
+		return 2, true
+	}
+	if err := chargePatterns(g.p, g.patterns); err != nil {
+		g.p.Warn("memory exhausted")
 		return 2, true
 	}
 	r, err := regex.CompileAll(g.patterns, flags)

@@ -62,7 +62,9 @@ func runRg(p *shell.Proc) int {
 			fmt.Fprintf(p.Stderr, "error: The following required arguments were not provided:\n    <PATTERN>\n\nFor more information try --help\n")
 			return 2
 		}
-		r.addPatterns(operands[0])
+		if r.addPatterns(operands[0]) {
+			return 2
+		}
 		operands = operands[1:]
 	}
 	if err := r.types.Settle(); err != "" {
@@ -125,6 +127,10 @@ func (r *rg) prepare() bool {
 	patterns := []string{pattern}
 	if r.fixed {
 		patterns = r.patterns
+	}
+	if err := chargePatterns(r.p, r.patterns); err != nil {
+		fmt.Fprintf(r.p.Stderr, "rg: memory exhausted\n")
+		return false
 	}
 	re, err := regex.CompileAll(patterns, flags)
 	if err != nil {

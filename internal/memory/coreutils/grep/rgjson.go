@@ -16,6 +16,7 @@ type rgJSON struct {
 	file  time.Time // of the current file
 	open  bool      // the file has a message
 	buf   []byte
+	held  int // bytes of buf that are charged
 	one   rgStats
 	all   rgStats
 }
@@ -65,7 +66,7 @@ func (j *rgJSON) lines(s *grepScan, begin, end int, sep byte, matches []int) {
 		number = strconv.FormatInt(s.lines+1, 10)
 	}
 	j.buf = append(j.buf, `,"line_number":`+number+`,"absolute_offset":`+strconv.FormatInt(s.base+int64(begin), 10)+`,"submatches":[`...)
-	for i := 0; i+1 < len(matches); i += 2 {
+	for i := 0; i+1 < len(matches) && j.isCharged(); i += 2 {
 		if i > 0 {
 			j.buf = append(j.buf, ',')
 		}
@@ -76,6 +77,18 @@ func (j *rgJSON) lines(s *grepScan, begin, end int, sep byte, matches []int) {
 		j.one.matches++
 	}
 	j.write("]}}\n")
+}
+
+// isCharged charges what the message has grown by, which is less than it had, and reports whether the search goes on.
+func (j *rgJSON) isCharged() bool {
+	if n := cap(j.buf) - j.held; n > 0 {
+		if err := j.r.p.Reserve(n); err != nil {
+			j.r.ended = err
+			return false
+		}
+		j.held += n
+	}
+	return true
 }
 
 // noteBinary notes the first NUL byte.

@@ -200,7 +200,12 @@ func (h *rgHook) matchesIn(s *grepScan, begin, end int) []int {
 		if caps[0] == len(text) && len(text) > 0 && s.added && end == s.n {
 			break // The match is empty and behind the end of the text.
 		}
-		h.places = append(h.places, begin+caps[0], begin+caps[1])
+		places, err := program.Append(h.r.p, h.places, begin+caps[0], begin+caps[1])
+		if err != nil {
+			h.r.ended = err
+			break
+		}
+		h.places = places
 		if at = caps[1]; caps[0] == caps[1] {
 			at++
 		}

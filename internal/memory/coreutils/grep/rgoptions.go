@@ -162,7 +162,7 @@ func (r *rg) option(o *program.Options) {
 	case 'i', 'S', 's', 'F', 'w', 'x', 'v':
 		r.patternFlag(o.ID)
 	case 'e':
-		r.addPatterns(o.Value)
+		r.failed = r.addPatterns(o.Value)
 	case 'f':
 		r.failed = r.addFile(o.Value)
 	case 'm', 'A', 'B', 'C', rgMaxDepth:

@@ -1,7 +1,6 @@
 package jq
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -22,8 +21,9 @@ type jqInputs struct {
 	name    string // of the file that is open; "" for standard input
 	in      io.ReadCloser
 	decoder *interpreter.Decoder
-	lines   *bufio.Reader
-	count   int // lines of the file for -R
+	lines   *program.LineReader
+	raw     io.Reader // what lines reads
+	count   int       // lines of the file for -R
 	begun   bool
 	failed  bool // a file could not be read
 	slurped bool
@@ -98,7 +98,7 @@ func (i *jqInputs) open() bool {
 		}
 		r := &paidReader{p: i.j.p, r: in, memory: &i.j.memory}
 		if i.j.rawIn {
-			i.lines = bufio.NewReaderSize(r, program.BufferSize)
+			i.lines, i.raw = program.NewLineReader(i.j.p, r, '\n'), r
 		} else {
 			i.decoder = interpreter.NewDecoder(r)
 			i.decoder.Sequence(i.j.seq)
@@ -173,19 +173,22 @@ func (i *jqInputs) read() (interpreter.Value, error) {
 	if i.decoder != nil {
 		return i.decoder.Next()
 	}
-	line, err := program.ReadLine(i.lines)
-	if line == "" && err != nil {
-		return nil, err
+	line, ok := i.lines.Next()
+	if !ok {
+		return nil, i.lines.Ended
 	}
 	i.count++
-	return strings.ToValidUTF8(strings.TrimSuffix(line, "\n"), "\uFFFD"), nil
+	if err := i.j.memory.Take(len(line)); err != nil {
+		return nil, err
+	}
+	return strings.ToValidUTF8(string(program.WithoutEnd(line, '\n')), "\uFFFD"), nil
 }
 
 // text is all input as one string.
 func (i *jqInputs) text() (interpreter.Value, error) {
 	var b bytes.Buffer
 	for i.open() {
-		_, err := b.ReadFrom(i.lines)
+		_, err := b.ReadFrom(i.raw)
 		i.close()
 		if err != nil && (i.j.p.Context().Err() != nil || errors.Is(err, syscall.ENOMEM)) {
 			return nil, err

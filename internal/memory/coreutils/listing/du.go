@@ -3,6 +3,7 @@ package listing
 import (
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,7 +167,9 @@ func runDu(p *shell.Proc) int {
 		return 1
 	}
 	for _, f := range files {
-		j.operand(f)
+		if j.err = p.Spend(2); j.err == nil {
+			j.operand(f)
+		}
 		if j.err != nil {
 			_ = j.out.Flush() // The process ends for another reason.
 			return p.Status(j.err)
@@ -282,17 +285,14 @@ func (j *duJob) readPatterns(o *program.Options) {
 		return
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, pathname.MaxPaths))
+	lines, err := program.ReadList(j.proc, in, '\n')
 	if err != nil {
 		j.proc.Error(o.Value, err)
 		o.End(1)
 		return
 	}
-	for line := range strings.SplitSeq(string(b), "\n") {
-		if line != "" {
-			j.exclude = append(j.exclude, line)
-		}
-	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	j.exclude = append(lines, j.exclude...)
 }
 
 func (j *duJob) operands(args []string) ([]string, bool) {
@@ -314,15 +314,12 @@ func (j *duJob) operands(args []string) ([]string, bool) {
 		return nil, false
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, pathname.MaxPaths))
+	names, err := program.ReadList(j.proc, in, 0)
 	if err != nil {
 		j.proc.Error(*j.files0, err)
 		return nil, false
 	}
-	if len(b) == 0 {
-		return nil, true
-	}
-	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), true
+	return names, true
 }
 
 func (j *duJob) operand(path string) {

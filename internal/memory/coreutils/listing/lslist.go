@@ -19,6 +19,7 @@ import (
 type lsLister struct {
 	*lsConfig
 	out    *program.Output
+	held   int  // bytes that are charged for files
 	first  bool // no directory has been written yet
 	header bool // directories are written with their names
 	status int
@@ -71,6 +72,9 @@ func (l *lsLister) run(operands []string) int {
 	}
 	var files []*lsFile
 	for _, name := range operands {
+		if err := l.charge(len(name)); err != nil {
+			return l.proc.Status(err)
+		}
 		f, ok := l.lookAtOperand(name)
 		if ok {
 			files = append(files, f)
@@ -101,6 +105,23 @@ func (l *lsLister) run(operands []string) int {
 	}
 	l.end()
 	return l.status
+}
+
+// lsFileWeight is the memory of a file that is to be listed, in bytes, without its path.
+const lsFileWeight = 320
+
+// charge counts a file that is to be listed. It asks for time, too.
+func (l *lsLister) charge(path int) error {
+	n := lsFileWeight + 2*path
+	err := l.proc.Spend(4)
+	if err == nil {
+		if err = l.proc.Reserve(n); err != nil {
+			l.proc.Warn("memory exhausted")
+			return err
+		}
+	}
+	l.held += n
+	return err
 }
 
 func (l *lsLister) listAll() error {
@@ -222,6 +243,7 @@ func (l *lsLister) listDir(d lsDir) error {
 	if l.header {
 		l.writeHeader(d.path)
 	}
+	held := l.held
 	files, err := l.gather(d.path, entries)
 	if err != nil {
 		return err
@@ -241,6 +263,8 @@ func (l *lsLister) listDir(d lsDir) error {
 	}
 	l.measure(files)
 	l.write(files)
+	l.proc.Release(l.held - held)
+	l.held = held
 	return nil
 }
 
@@ -306,6 +330,9 @@ func (l *lsLister) gather(dir string, entries []vfs.DirEntry) ([]*lsFile, error)
 		}
 		if l.skips(e.Name) {
 			continue
+		}
+		if err := l.charge(len(dir) + len(e.Name)); err != nil {
+			return nil, err
 		}
 		add(e)
 	}

@@ -229,9 +229,9 @@ func (j *treeJob) listing(o *program.Options) bool {
 			j.limit = n
 		}
 	case 'P':
-		j.match = append(j.match, strings.Split(o.Value, "|")...)
+		j.addPatterns(o, &j.match)
 	case 'I':
-		j.ignore = append(j.ignore, strings.Split(o.Value, "|")...)
+		j.addPatterns(o, &j.ignore)
 	case treeIgnoreCase:
 		j.fold = fnmatch.Fold
 	case treeMatchDirs:
@@ -313,6 +313,16 @@ func (j *treeJob) shape(o *program.Options) {
 	case 'o':
 		j.file = o.Value
 	}
+}
+
+// addPatterns takes the alternatives of -P or -I.
+func (j *treeJob) addPatterns(o *program.Options, to *[]string) {
+	list, err := program.Split(j.proc, o.Value, "|")
+	if err != nil {
+		o.RejectQuietly("memory exhausted")
+		return
+	}
+	*to = append(*to, list...)
 }
 
 func (j *treeJob) put(s string) { _, _ = j.out.WriteString(s) } // The error stays in out.

@@ -44,12 +44,6 @@ func Dir(path string) string {
 	return "/"
 }
 
-// MaxList bounds a list of names.
-const MaxList = 8 << 20
-
-// MaxPaths bounds a list of starting points.
-const MaxPaths = 16 << 20
-
 // Join puts a name behind a directory.
 func Join(dir, name string) string {
 	if strings.HasSuffix(dir, "/") {

@@ -1,31 +1,11 @@
 package program
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
-
-// maxLine bounds a line that has to be held as a whole.
-const maxLine = 16 << 20
-
-// ReadLine returns a line with its newline; the last may lack it. A line beyond maxLine
-// is cut there, so that an endless one takes no endless memory.
-func ReadLine(r *bufio.Reader) (string, error) {
-	var b []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		b = append(b, part...)
-		if err == nil || len(b) >= maxLine {
-			return string(b), nil
-		}
-		if err != bufio.ErrBufferFull { //nolint:errorlint // ReadSlice returns it as it is.
-			return string(b), err
-		}
-	}
-}
 
 // LineReader reads lines, or blocks of whole lines, from a stream. It takes fuel for
 // what it reads.
@@ -181,6 +161,37 @@ func EachLineOf(p *shell.Proc, names []string, delim byte, report func(p *shell.
 		}
 	}
 	return status, nil
+}
+
+// ReadList returns the lines of in without their ends. The machine counts what they take.
+func ReadList(p *shell.Proc, in io.Reader, delim byte) (list []string, err error) {
+	l := NewLineReader(p, in, delim)
+	for {
+		line, ok := l.Next()
+		if !ok {
+			if l.Spent {
+				return nil, l.Ended
+			}
+			return list, l.Err()
+		}
+		line = WithoutEnd(line, delim)
+		if err := p.Reserve(len(line) + 8); err != nil {
+			return nil, err
+		}
+		if list, err = Append(p, list, string(line)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ReadListFile is ReadList for a file, "-" being standard input.
+func ReadListFile(p *shell.Proc, name string, delim byte) ([]string, error) {
+	in, err := OpenInput(p, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return ReadList(p, in, delim)
 }
 
 // WithoutEnd returns the line without its end.

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"reflect"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -198,16 +200,34 @@ func (g *MemoryGuard) look(pool *memoryPool, size string) (heap, others int64) {
 // The guard that measures holds collecting: it could not distinguish what others allocate meanwhile from what they hold.
 var collecting sync.RWMutex
 
-// GrowBuffer returns b with room for n more bytes behind it. What a command holds of its input grows
-// this way: the machine counts it and returns ENOMEM when it is used up.
-func GrowBuffer(p *shell.Proc, b []byte, n int) ([]byte, error) {
-	need := len(b) + n
-	if need <= cap(b) {
-		return b, nil
+// GrowBuffer returns list with room for n more elements behind it. What a command holds of its input grows this way, or with
+// [Append]: the machine counts the room before it is allocated, and ENOMEM says that there is none. What elements refer to is
+// not counted.
+func GrowBuffer[T any](p *shell.Proc, list []T, n int) ([]T, error) {
+	need := len(list) + n
+	if need <= cap(list) {
+		return list, nil
 	}
-	size := max(need, 2*cap(b))
-	if err := p.Reserve(size - cap(b)); err != nil {
-		return b, err
+	size := max(need, 2*cap(list))
+	if err := p.Reserve((size - cap(list)) * int(reflect.TypeFor[T]().Size())); err != nil {
+		return list, err
 	}
-	return append(make([]byte, 0, size), b...), nil
+	return append(make([]T, 0, size), list...), nil
+}
+
+// Split is [strings.Split] for a text of the command, of which each part takes more than its bytes; see [GrowBuffer].
+func Split(p *shell.Proc, text, sep string) ([]string, error) {
+	if err := p.Reserve((strings.Count(text, sep) + 1) * int(reflect.TypeFor[string]().Size())); err != nil {
+		return nil, err
+	}
+	return strings.Split(text, sep), nil
+}
+
+// Append is append for what a command holds of its input; see [GrowBuffer].
+func Append[T any](p *shell.Proc, list []T, values ...T) ([]T, error) {
+	list, err := GrowBuffer(p, list, len(values))
+	if err != nil {
+		return list, err
+	}
+	return append(list, values...), nil
 }

@@ -218,9 +218,9 @@ func (p *sedParser) readText() {
 				p.setText(append(p.escapes(raw, sedForText, true), '\n'))
 				return
 			}
-			raw = append(raw, '\\')
+			raw = append(raw, '\\') // bounded: a part of the script, which is charged
 		}
-		raw = append(raw, byte(ch))
+		raw = append(raw, byte(ch)) // bounded: a part of the script, which is charged
 		ch = p.char()
 	}
 	p.setText(append(p.escapes(raw, sedForText, false), '\n'))
@@ -241,6 +241,10 @@ func (p *sedParser) transliteration(c *sedInstruction) {
 	second, ok := p.delimited(delim, false)
 	if !ok {
 		p.fail(sedErrY)
+	}
+	// Two strings, and an element of the map, for each character.
+	if p.s.p.Reserve(96*(len(first)+len(second))) != nil {
+		panic(&sedFault{sedErrMemory, sedPanic})
 	}
 	from, to := p.charsOf(first), p.charsOf(second)
 	if len(from) != len(to) {

@@ -25,8 +25,8 @@ func (p *sedParser) delimited(delim int, isRegex bool) (text string, ok bool) {
 	if delim >= utf8.RuneSelf && !p.s.bytes {
 		p.fail(sedErrDelimiter)
 	}
-	var b strings.Builder
-	for { // bounded: the script ends
+	var b strings.Builder // bounded: a part of the script, which is charged
+	for {                 // bounded: the script ends
 		ch := p.char()
 		switch {
 		case ch == sedEOF:
@@ -58,6 +58,8 @@ func (p *sedParser) delimited(delim int, isRegex bool) (text string, ok bool) {
 }
 
 // bracket copies the rest of a bracket expression.
+//
+// bounded: a part of the script, which is charged.
 func (p *sedParser) bracket(b *strings.Builder) bool {
 	begins := true
 	for { // bounded: the script ends

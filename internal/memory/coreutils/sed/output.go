@@ -50,6 +50,9 @@ func (s *sed) outputTo(name string) (*sedOutput, error) {
 	case "/dev/stderr":
 		o.Writer = bufio.NewWriter(s.p.Stderr)
 	default:
+		if err := s.p.Reserve(sedFileBuffer); err != nil {
+			return nil, err
+		}
 		f, err := s.p.Create(name)
 		if err != nil {
 			return nil, err
@@ -112,7 +115,7 @@ func (s *sed) linesOf(name string) *sedLines {
 		}
 	}
 	l := &sedLines{name: name}
-	s.readers = append(s.readers, l)
+	s.readers = append(s.readers, l) // bounded: an instruction of the script, which is charged, has one
 	return l
 }
 
@@ -122,6 +125,11 @@ func (l *sedLines) next(s *sed) (line []byte, ok bool) {
 		l.opened = true
 		in, err := s.openAside(l.name)
 		if err != nil {
+			return nil, false
+		}
+		if s.p.Reserve(program.BufferSize) != nil {
+			_ = in.Close()
+			s.panic(sedErrMemory)
 			return nil, false
 		}
 		l.in, l.lines = in, program.NewLineReader(s.p, in, s.delim)
@@ -151,9 +159,26 @@ type sedAppend struct {
 	raw  bool // text is a line of R
 }
 
+// later notes what is to be written at the end of the cycle.
+func (s *sed) later(a sedAppend) {
+	list, err := program.Append(s.p, s.appends, a)
+	if err == nil && a.raw {
+		err = s.p.Reserve(len(a.text))
+		s.heldLines += len(a.text)
+	}
+	if err != nil {
+		s.panic(sedErrMemory)
+		return
+	}
+	s.appends = list
+}
+
 // flushAppends writes what a, r and R have asked for.
 func (s *sed) flushAppends() {
 	for i := range s.appends {
+		if !s.spend(1) {
+			break
+		}
 		a := &s.appends[i]
 		s.main.end(s.delim)
 		if a.file == "" {
@@ -163,6 +188,8 @@ func (s *sed) flushAppends() {
 		s.copyFile(a.file)
 	}
 	s.appends = s.appends[:0]
+	s.p.Release(s.heldLines)
+	s.heldLines = 0
 }
 
 // copyFile writes a whole file; one that cannot be read is empty.

@@ -31,6 +31,7 @@ type sed struct {
 	replaced     bool // for t
 	lastRegex    *sedRegexp
 	appends      []sedAppend
+	heldLines    int // bytes of their lines of R
 	outputs      []*sedOutput
 	readers      []*sedLines
 
@@ -137,6 +138,23 @@ func (s *sed) isWithinBounds(b []byte) bool {
 		s.held = total
 	}
 	return s.ended == nil
+}
+
+// grow returns out, a new pattern space, with room for n more bytes. The run ends when the machine has no memory for it.
+func (s *sed) grow(out []byte, n int) []byte {
+	need := len(out) + n
+	if need <= cap(out) || need < sedLargest {
+		return out
+	}
+	size := max(need, 2*cap(out))
+	if total := cap(s.space) + cap(s.spare) + cap(s.hold) + size; total > s.held {
+		if s.p.Reserve(total-s.held) != nil {
+			s.panic(sedErrMemory)
+			return out
+		}
+		s.held = total
+	}
+	return append(make([]byte, 0, size), out...)
 }
 
 // own takes the pattern space out of the input's buffer, which reading changes.
@@ -390,7 +408,7 @@ func (s *sed) simple(c *sedInstruction) {
 	case 'y':
 		s.transliterate(c)
 	case 'a':
-		s.appends = append(s.appends, sedAppend{text: c.text})
+		s.later(sedAppend{text: c.text})
 	case 'i':
 		s.insert(c.text)
 	case '=':
@@ -401,10 +419,10 @@ func (s *sed) simple(c *sedInstruction) {
 	case 'l':
 		s.list(c.number)
 	case 'r':
-		s.appends = append(s.appends, sedAppend{file: c.file})
+		s.later(sedAppend{file: c.file})
 	case 'R':
 		if line, ok := c.lines.next(s); ok {
-			s.appends = append(s.appends, sedAppend{text: bytes.Clone(line), raw: true})
+			s.later(sedAppend{text: bytes.Clone(line), raw: true})
 		}
 	case 'w':
 		s.writeLine(c.out)

@@ -21,6 +21,9 @@ func (p *sedParser) substitution(c *sedInstruction) {
 		p.fail(sedErrS)
 	}
 	sub := &sedSubstitution{}
+	if p.s.p.Reserve(sedPartSize*(1+strings.Count(replacement, "&")+strings.Count(replacement, `\\`))) != nil {
+		panic(&sedFault{sedErrMemory, sedPanic})
+	}
 	sub.replacement(p.escapes([]byte(replacement), sedForReplacement, false), p.s.posix)
 	fold, multiline := p.substitutionFlags(sub)
 	sub.re = p.regexp(source, fold, multiline, sub.groups)
@@ -31,12 +34,15 @@ func (p *sedParser) substitution(c *sedInstruction) {
 	c.subst = sub
 }
 
+// sedPartSize is about what a part of a replacement takes in memory, with the text before it.
+const sedPartSize = 128
+
 // replacement divides the text at groups and changes of case.
 func (s *sedSubstitution) replacement(b []byte, posix bool) {
 	var fold, keep sedCase
 	var text []byte
 	add := func(group int) {
-		s.parts = append(s.parts, sedPart{text, group, fold})
+		s.parts = append(s.parts, sedPart{text, group, fold}) // bounded: sedPartSize is charged for each
 		text, fold = nil, keep
 		s.groups = max(s.groups, group)
 	}
@@ -147,7 +153,7 @@ func (s *sedSubstitution) simplify(extended, fold bool) {
 	}
 	if s.replaceFixed {
 		for _, part := range s.parts {
-			s.replaceText = append(s.replaceText, part.text...)
+			s.replaceText = append(s.replaceText, part.text...) // bounded: the replacement once more
 		}
 	}
 	special := `\[.*^$` + "\n"
@@ -181,7 +187,7 @@ func (s *sed) substitute(sub *sedSubstitution) {
 func (s *sed) groupsFor(sub *sedSubstitution) []int {
 	n := 2 * (sub.groups + 1)
 	if cap(s.caps) < n {
-		s.caps = make([]int, n)
+		s.caps = make([]int, n) // bounded: the ten groups that a replacement can name
 	}
 	s.caps = s.caps[:n]
 	return s.caps
@@ -194,7 +200,7 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 	start, last, count, again := 0, -1, 0, true
 	for {
 		begin, end := s.caps[0], s.caps[1]
-		out = append(out, line[start:begin]...)
+		out = append(s.grow(out, end-start+len(sub.replaceText)), line[start:begin]...)
 		switch {
 		case begin == end && begin == last:
 			// An empty match right behind another one does not count.
@@ -219,12 +225,12 @@ func (s *sed) replaceIn(sub *sedSubstitution, re *sedRegexp, to *[]byte) (done b
 				break
 			}
 		}
-		if !again || start > len(line) || !s.isWithinBounds(out) || !s.find(re, line, start, s.caps) {
+		if s.ended != nil || !again || start > len(line) || !s.isWithinBounds(out) || !s.find(re, line, start, s.caps) {
 			break
 		}
 	}
 	if start < len(line) {
-		out = append(out, line[start:]...)
+		out = append(s.grow(out, len(line)-start), line[start:]...)
 	}
 	*to = out
 	return done
@@ -272,7 +278,13 @@ func (s *sed) appendReplacement(out []byte, sub *sedSubstitution) []byte {
 
 func (s *sed) appendFolded(out, text []byte, fold sedCase) []byte {
 	if fold == caseAsIs {
+		if out = s.grow(out, len(text)); s.ended != nil {
+			return out
+		}
 		return append(out, text...)
+	}
+	if out = s.grow(out, 2*len(text)); s.ended != nil { // A letter may be longer in the other case.
+		return out
 	}
 	for len(text) > 0 {
 		n := s.width(text)

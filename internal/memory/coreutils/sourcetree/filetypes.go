@@ -107,7 +107,7 @@ func (t *FileTypes) globs(name string) []string {
 	var list []string
 	for line := range strings.SplitSeq(fileTypeList, "\n") {
 		if kind, globs, _ := strings.Cut(line, ": "); kind == name || name == "all" {
-			list = append(list, strings.Split(globs, ", ")...)
+			list = append(list, strings.Split(globs, ", ")...) // bounded: a list of this package
 		}
 	}
 	for _, a := range t.added {

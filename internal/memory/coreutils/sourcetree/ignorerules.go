@@ -37,7 +37,7 @@ func parseIgnoreRule(line string) (r ignoreRule, ok bool) {
 		return r, false
 	}
 	r.anchored = strings.Contains(line, "/")
-	r.parts = strings.Split(strings.TrimPrefix(line, "/"), "/")
+	r.parts = strings.Split(strings.TrimPrefix(line, "/"), "/") // bounded: readIgnoreFile charges partWeight; a line is charged when it is read
 	return r, true
 }
 
@@ -53,7 +53,7 @@ func (r *ignoreRule) matches(path string, isDir bool) bool {
 	if !r.anchored {
 		return matchBraces(r.parts[0], path[strings.LastIndexByte(path, '/')+1:], flags)
 	}
-	return MatchParts(r.parts, strings.Split(path, "/"), flags)
+	return MatchParts(r.parts, strings.Split(path, "/"), flags) // bounded: a path that the tree has
 }
 
 // MatchParts matches the elements of a path; ** stands for any number of them.
@@ -123,6 +123,9 @@ type ignoreFiles struct {
 	own  bool // even against git's own files
 }
 
+// partWeight is the memory of an element of a rule's path, in bytes.
+const partWeight = 16
+
 // readIgnoreFile reads a file of rules; one that is not there has none.
 func readIgnoreFile(p *shell.Proc, name, dir string) (f ignoreFile, ok bool) {
 	b, err := program.ReadInput(p, name)
@@ -131,8 +134,17 @@ func readIgnoreFile(p *shell.Proc, name, dir string) (f ignoreFile, ok bool) {
 	}
 	f.dir = dir
 	for line := range strings.SplitSeq(string(b), "\n") {
-		if r, ok := parseIgnoreRule(line); ok {
-			f.rules = append(f.rules, r)
+		r, ok := parseIgnoreRule(line)
+		if !ok {
+			continue
+		}
+		err := p.Reserve(partWeight * len(r.parts))
+		if err == nil {
+			f.rules, err = program.Append(p, f.rules, r)
+		}
+		if err != nil {
+			p.Error(name, err)
+			return f, false
 		}
 	}
 	return f, true

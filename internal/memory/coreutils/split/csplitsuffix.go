@@ -124,11 +124,11 @@ func (s *csplitSuffix) of(n int) string {
 	room := max(s.width-len(sign)-len(digits), 0)
 	switch {
 	case s.left:
-		digits += strings.Repeat(" ", room)
+		digits += strings.Repeat(" ", room) // bounded: csplitMost
 	case s.zero && s.precision < 0:
-		digits = strings.Repeat("0", room) + digits
+		digits = strings.Repeat("0", room) + digits // bounded: csplitMost
 	default:
-		sign = strings.Repeat(" ", room) + sign
+		sign = strings.Repeat(" ", room) + sign // bounded: csplitMost
 	}
 	if digits = sign + digits; s.verb == 'X' {
 		digits = strings.ToUpper(digits)

@@ -99,7 +99,7 @@ func (s *splitPieces) name() string {
 // advance goes to the next name.
 func (s *splitPieces) advance() error {
 	if s.suffix == nil {
-		s.suffix = make([]int, s.length)
+		s.suffix = make([]int, s.length) // bounded: 255 letters
 		for i := range s.from {
 			s.suffix[s.length-len(s.from)+i] = strings.IndexByte(s.digits, s.from[i])
 		}
@@ -117,7 +117,7 @@ func (s *splitPieces) advance() error {
 	}
 	// Before the last names of a length are used up, names become longer: yz, zaaa.
 	if !s.fixed && i == 0 && s.suffix[0] == len(s.digits)-1 {
-		s.prefix += s.digits[len(s.digits)-1:]
+		s.prefix += s.digits[len(s.digits)-1:] // bounded: one letter for each 26 times as many files
 		s.suffix = make([]int, len(s.suffix)+1)
 	}
 	return nil

@@ -36,6 +36,9 @@ func runWhich(p *shell.Proc) int {
 		status = 1
 	}
 	for _, name := range o.Args() {
+		if err := p.Spend(8); err != nil {
+			return p.Status(err)
+		}
 		paths := program.FindAll(p, nil, name, "")
 		if len(paths) == 0 {
 			status = 1

@@ -80,7 +80,7 @@ func (j *tarJob) openArchive(name string) (*tarInput, error) {
 	}
 	a.in = in
 	if a.format != codec.None {
-		a.in = bufio.NewReaderSize(fuelReader{j.p, codec.NewReader(a.format, in)}, program.BufferSize)
+		a.in = bufio.NewReaderSize(fuelReader{j.p, codec.NewReader(a.format, in, &codec.Memory{Reserve: j.p.Reserve})}, program.BufferSize)
 	}
 	a.Reader = tarfile.NewReader(a.in)
 	a.IgnoreZeros = j.zeros
@@ -347,7 +347,7 @@ func (j *tarJob) newArchive() (*tarOutput, error) {
 		if level == 0 {
 			level = 6
 		}
-		pack, err := codec.NewWriter(j.packing.format, a.buffer, level, -1)
+		pack, err := codec.NewWriter(j.packing.format, a.buffer, level, -1, &codec.Memory{Reserve: j.p.Reserve})
 		if err != nil {
 			return nil, err
 		}

@@ -108,8 +108,8 @@ type catWriter struct {
 	blank int  // empty lines in a row
 	cr    bool // a carriage return is held back until it is known what follows
 	in    []byte
-	out   []byte
-	err   error // of writing
+	out   []byte // bounded: five bytes, and a number, for each byte of one read
+	err   error  // of writing
 }
 
 // file copies one file and reports errors in it.

@@ -29,6 +29,9 @@ var envsubstOptions = []getopt.Option{
 	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
+// nameWeight is the memory of a name in a set beside its bytes.
+const nameWeight = 64
+
 func runEnvsubst(p *shell.Proc) int {
 	show := false
 	o := program.NewOptions(p, envsubstCommand, envsubstOptions)
@@ -48,6 +51,7 @@ func runEnvsubst(p *shell.Proc) int {
 		return 1
 	}
 	var only map[string]bool
+	full := false
 	out := program.NewOutput(p)
 	if len(args) == 1 {
 		only = map[string]bool{}
@@ -58,11 +62,17 @@ func runEnvsubst(p *shell.Proc) int {
 			if show {
 				_, _ = out.WriteString(name + "\n")
 			}
-			only[name] = true
+			if full = full || p.Reserve(nameWeight+len(name)) != nil; !full {
+				only[name] = true
+			}
 		})
 	}
 	if show {
 		return out.Close(0)
+	}
+	if full {
+		p.Warn("memory exhausted")
+		return 1
 	}
 	b, err := program.ReadInput(p, "-")
 	if err != nil {

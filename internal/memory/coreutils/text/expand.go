@@ -63,6 +63,9 @@ type tabStops struct {
 	from  int // what every counts from
 }
 
+// tabWeight is the memory for a byte of a list: a number for two bytes, twice because a list grows.
+const tabWeight = 8
+
 // parseTabs adds a list; fault is its error.
 func (t *tabStops) parse(text string) (fault string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -99,7 +102,7 @@ func (t *tabStops) parse(text string) (fault string) {
 		if k := len(t.list); k > 0 && n <= t.list[k-1] {
 			return "tab sizes must be ascending"
 		}
-		t.list = append(t.list, n)
+		t.list = append(t.list, n) // bounded: add charges tabWeight
 	}
 	return ""
 }
@@ -143,6 +146,10 @@ type tabs struct {
 }
 
 func (t *tabs) add(o *program.Options, text string) {
+	if o.Proc.Reserve(tabWeight*len(text)) != nil {
+		o.RejectQuietly("memory exhausted")
+		return
+	}
 	if fault := t.stops.parse(text); fault != "" {
 		o.RejectQuietly("%s", fault)
 	}

@@ -94,7 +94,7 @@ func (g *paragraph) add(start, gap int, endsLine, uniform bool) {
 			gap = 2
 		}
 	}
-	g.words = append(g.words, fillWord{
+	g.words = append(g.words, fillWord{ // bounded: a word for two of partBytes
 		start: int32(start), size: int32(len(word)), gap: int32(min(gap, farthest)), ending: ending,
 		opens: strings.IndexByte("(['`\"", word[0]) >= 0,
 	})

@@ -224,7 +224,7 @@ func (f *formatter) word() {
 			start = f.makeRoom(start)
 		}
 		n = min(n, partBytes-len(g.text))
-		g.text = append(g.text, f.in.Ahead[:n]...)
+		g.text = append(g.text, f.in.Ahead[:n]...) // bounded: partBytes
 		f.column += n
 		f.in.Ahead = f.in.Ahead[n:]
 	}

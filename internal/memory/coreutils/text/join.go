@@ -101,6 +101,7 @@ type join struct {
 	sides        [2]joinSide
 	seenUnpaired bool
 	failed       bool
+	lastFields   [][]byte // of the line before
 }
 
 func runJoin(p *shell.Proc) int {
@@ -208,7 +209,14 @@ func joinNumber(o *program.Options, text string) (n int, ok bool) {
 	return int(v - 1), true
 }
 
+// joinFieldSize is the memory of a field of -o, of which a list has one for two bytes.
+const joinFieldSize = 16
+
 func (j *join) addFormat(o *program.Options, list string) {
+	if j.p.Reserve(joinFieldSize*(len(list)/2+1)) != nil {
+		o.RejectQuietly("memory exhausted")
+		return
+	}
 	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		if part == "0" {
 			j.format = append(j.format, joinField{-1, 0})
@@ -320,7 +328,8 @@ func (j *join) verify(i int) {
 	if j.never || !s.hasLast || s.disorder || !j.check && !j.seenUnpaired {
 		return
 	}
-	last := joinLine{fields: j.split(nil, s.last)}
+	j.lastFields = j.split(j.lastFields[:0], s.last)
+	last := joinLine{fields: j.lastFields}
 	if j.compare(s.keyOf(&last), s.keyOf(&s.line)) <= 0 {
 		return
 	}
@@ -332,7 +341,18 @@ func (j *join) verify(i int) {
 	}
 }
 
+// split divides a line. The list of a long line's fields is charged; who does not reuse it releases it.
+//
+// bounded: the room for all fields of a long line is charged first, and a short one has few.
 func (j *join) split(fields [][]byte, line []byte) [][]byte {
+	if len(line) > joinShort {
+		var err error
+		if fields, err = program.GrowBuffer(j.p, fields, j.countFields(line)); err != nil {
+			j.p.Warn("memory exhausted")
+			j.failed = true
+			return fields
+		}
+	}
 	if j.tab >= 0 && j.tab != int(j.eol) {
 		for len(line) > 0 {
 			n := bytes.IndexByte(line, byte(j.tab))
@@ -378,6 +398,23 @@ func (j *join) split(fields [][]byte, line []byte) [][]byte {
 	}
 }
 
+// joinShort is the size of a line in bytes up to which its fields are not counted before.
+const joinShort = 256
+
+// countFields returns how many fields a line has at most.
+func (j *join) countFields(line []byte) int {
+	if j.tab >= 0 {
+		return bytes.Count(line, []byte{byte(j.tab)}) + 1
+	}
+	n := 2
+	for _, c := range line {
+		if isFieldBlank(c) {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *joinSide) keyOf(l *joinLine) []byte {
 	if s.key < len(l.fields) {
 		return l.fields[s.key]
@@ -407,9 +444,13 @@ func (j *join) pairs() {
 		s.group = s.group[:0]
 		for s.more && j.compare(s.keyOf(&s.line), key) == 0 && !j.ended() {
 			text := bytes.Clone(s.line.text)
-			s.group = append(s.group, joinLine{text, j.split(nil, text)})
-			held += len(text) + 64
-			if err := j.p.Reserve(len(text) + 64); err != nil {
+			fields := j.split(nil, text)
+			s.group = append(s.group, joinLine{text, fields})
+			cost, list := len(text)+64, 24*cap(fields)
+			if held += cost + list; len(text) <= joinShort { // Otherwise split has charged the list.
+				cost += list
+			}
+			if err := j.p.Reserve(cost); err != nil {
 				j.p.Warn("memory exhausted")
 				j.failed = true
 			}

@@ -162,7 +162,7 @@ func (n *nl) settle() {
 	for i := range n.marks {
 		n.marks[i] = strings.Repeat(n.delim, 3-i)
 	}
-	n.none = strings.Repeat(" ", n.width+len(n.separator)) + "\n"
+	n.none = strings.Repeat(" ", n.width+len(n.separator)) + "\n" // bounded: BufferSize, and an argument
 }
 
 func (n *nl) line(line []byte) bool {

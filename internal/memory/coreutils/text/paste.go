@@ -52,6 +52,10 @@ func runPaste(p *shell.Proc) int {
 			serial = true
 		case 'd':
 			list = o.Value
+			if p.Reserve(16*len(list)) != nil {
+				o.RejectQuietly("memory exhausted")
+				continue
+			}
 			delims, ok := parseDelimiters(list)
 			if s.delims = delims; !ok {
 				o.RejectQuietly("delimiter list ends with an unescaped backslash: %s", list)
@@ -75,6 +79,9 @@ func runPaste(p *shell.Proc) int {
 	return s.out.Close(s.status)
 }
 
+// parseDelimiters reads a list of delimiters.
+//
+// bounded: runPaste has charged a delimiter for each byte.
 func parseDelimiters(list string) (delims []string, ok bool) {
 	if list == "" {
 		return []string{""}, true
@@ -102,6 +109,7 @@ func parseDelimiters(list string) (delims []string, ok bool) {
 
 // serial writes a line for each file.
 func (s *paste) serial(names []string) {
+	l := program.NewLineReader(s.p, nil, s.eol)
 	for _, name := range names {
 		in, err := program.OpenInput(s.p, name)
 		if err != nil {
@@ -110,7 +118,7 @@ func (s *paste) serial(names []string) {
 			s.status = 1
 			continue
 		}
-		l := program.NewLineReader(s.p, in, s.eol)
+		l.Reset(in)
 		for i := 0; !s.out.HasFailed(); i++ {
 			line, ok := l.Next()
 			if !ok {
@@ -161,6 +169,10 @@ func (s *paste) parallel(names []string) bool {
 			return false
 		}
 		defer in.Close()
+		if s.p.Reserve(program.BufferSize) != nil {
+			s.p.Warn("memory exhausted")
+			return false
+		}
 		readers[i] = program.NewLineReader(s.p, in, s.eol)
 	}
 	open := make([]bool, len(names))

@@ -266,14 +266,14 @@ func (s *sorter) namesFrom(operands []string) (names []string, ok bool) {
 		program.TryHelp(s.p, sortCommand())
 		return nil, false
 	}
-	b, err := program.ReadInput(s.p, s.files0)
+	names, err := program.ReadListFile(s.p, s.files0, 0)
 	if err != nil {
 		s.p.Errorf(err, "open failed: %s", shell.QuoteIfNeeded(s.files0))
 		return nil, false
 	}
-	if len(b) == 0 {
+	if len(names) == 0 {
 		s.p.Warn("no input from %s", quoting.Name(s.files0))
 		return nil, false
 	}
-	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), true
+	return names, true
 }

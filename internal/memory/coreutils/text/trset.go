@@ -27,11 +27,23 @@ type trSet struct {
 	equal   bool // has [=c=]
 	ends    bool // ends with a class
 	turned  bool
+	charged int // elements that the machine has counted
 }
 
 func (s *trSet) put(c byte) {
 	s.items = append(s.items, trItem{c: c})
 	s.ends = false
+}
+
+// charge counts what the set has grown by since the last call.
+func (s *trSet) charge(p *shell.Proc) bool {
+	if n := cap(s.items); n > s.charged {
+		if p.Reserve(3*(n-s.charged)) != nil || p.Spend(n-s.charged) != nil {
+			return false
+		}
+		s.charged = n
+	}
+	return true
 }
 
 // trReader reads a string; a byte that was written with a backslash is never special.
@@ -47,6 +59,9 @@ func parseTrSet(p *shell.Proc, s string) (set *trSet, fault string) {
 	r.unescape(s)
 	set = &trSet{fill: -1}
 	for i := 0; i < len(r.c); {
+		if !set.charge(p) {
+			return nil, "memory exhausted"
+		}
 		n, fault := r.bracket(set, i)
 		if fault != "" {
 			return nil, fault
@@ -282,7 +297,7 @@ func (s *trSet) repeat(n int) {
 	if s.fill >= 0 {
 		var more []trItem
 		for range max(n-len(s.items), 0) {
-			more = append(more, trItem{c: s.fillBy})
+			more = append(more, trItem{c: s.fillBy}) // bounded: the length of the other set, which is charged
 		}
 		s.items = slices.Insert(s.items, s.fill, more...)
 	}

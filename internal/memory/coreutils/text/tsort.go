@@ -117,7 +117,7 @@ func (t *tsort) write() bool {
 			for _, k := range slices.Backward(n.follow) {
 				f := &t.nodes[k]
 				if f.before--; f.before == 0 && !f.written {
-					queue = append(queue, k)
+					queue = append(queue, k) // bounded: an index of a node, which is charged with 64 bytes
 				}
 			}
 			if t.p.Spend(1+len(n.follow)) != nil || t.out.HasFailed() {
@@ -174,7 +174,7 @@ func (t *tsort) breakLoop() bool {
 				t.cut(k, at, chain)
 				return true
 			}
-			chain[k] = at
+			chain[k] = at // bounded: an entry for a node, which is charged
 			at, moved = k, true
 		}
 		if !moved {

@@ -99,6 +99,9 @@ func runWc(p *shell.Proc) int {
 	}
 	w.measure(names, from == "-")
 	for _, name := range w.orStdin(names, from) {
+		if err := p.Spend(1); err != nil {
+			return p.Status(err)
+		}
 		if !w.file(name) {
 			status = 1
 		}
@@ -120,15 +123,10 @@ func namesFrom(p *shell.Proc, describe func() program.Description, from string, 
 		program.TryHelp(p, describe())
 		return nil, false
 	}
-	b, err := program.ReadInput(p, from)
+	names, err := program.ReadListFile(p, from, 0)
 	if err != nil {
 		p.Errorf(err, "cannot open %s for reading", shell.Quote(from))
 		return nil, false
-	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(b), "\x00"), "\x00") {
-		if len(b) > 0 {
-			names = append(names, name)
-		}
 	}
 	return names, true
 }
@@ -153,6 +151,9 @@ func (w *wc) measure(names []string, streamed bool) {
 	}
 	least, sum := 1, int64(0)
 	for i, name := range names {
+		if w.p.Spend(1) != nil {
+			return
+		}
 		if name == "-" {
 			name = "/dev/stdin"
 		}

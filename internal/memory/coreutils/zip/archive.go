@@ -77,9 +77,10 @@ func (a *zipArchive) read(p *shell.Proc) error {
 		}
 	}
 	a.Reader = r
+	memory := &codec.Memory{Reserve: p.Reserve}
 	for method, format := range map[uint16]codec.Format{12: codec.Bzip2, 93: codec.Zstd, 95: codec.Xz} {
 		r.RegisterDecompressor(method, func(in io.Reader) io.ReadCloser {
-			return io.NopCloser(codec.NewReader(format, bufio.NewReader(in)))
+			return io.NopCloser(codec.NewReader(format, bufio.NewReader(in), memory))
 		})
 	}
 	r.RegisterDecompressor(zip.Deflate, func(in io.Reader) io.ReadCloser { return flate.NewReader(in) })

@@ -84,7 +84,7 @@ func (j *unzipJob) parse(args []string) bool {
 			if j.name == "" {
 				j.name = a
 			} else {
-				*list = append(*list, a)
+				*list = append(*list, a) // bounded: a word for an argument, which the shell has charged
 			}
 			continue
 		}

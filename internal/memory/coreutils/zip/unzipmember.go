@@ -104,7 +104,7 @@ func (j *unzipJob) target(f *zip.File) string {
 		case "..":
 			up = true
 		default:
-			parts = append(parts, part)
+			parts = append(parts, part) // bounded: a name in an archive has 65535 bytes
 		}
 	}
 	if up {

@@ -103,7 +103,7 @@ func (j *zipJob) parse(args []string) string {
 				}
 				if list != nil {
 					if rest := letters[k+1:]; rest != "" {
-						*list = append(*list, rest)
+						*list = append(*list, rest) // bounded: a word for an argument, which the shell has charged
 					}
 					break
 				}

@@ -117,6 +117,7 @@ func (m *machine) output(kind byte, name string, pos int) *writer {
 		m.fatalAt(pos, "fatal: expression for `%s' redirection has null string value", redirection(kind))
 	}
 	m.checkStreams(pos)
+	m.grow(outSize)
 	w := &writer{kind: kind}
 	switch kind {
 	case '&':
@@ -220,6 +221,7 @@ func (m *machine) inputFile(name string, pos int) *reader {
 		m.globals[slotERRNO] = textValue(shell.Strerror(err))
 		return nil
 	}
+	m.grow(readSize)
 	m.inputs[name] = r
 	return r
 }

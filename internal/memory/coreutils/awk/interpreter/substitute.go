@@ -53,6 +53,8 @@ type replacement struct {
 	src    string
 	parts  []replacementPart
 	groups int // how many it asks for
+	plain  int // bytes of its texts
+	refs   int // how often it asks for a group
 }
 
 type replacementPart struct {
@@ -102,6 +104,9 @@ func newReplacement(s string, groups bool) *replacement {
 	flush(-1)
 	for _, p := range r.parts {
 		r.groups = max(r.groups, p.group)
+		if r.plain += len(p.text); p.group >= 0 {
+			r.refs++
+		}
 	}
 	return r
 }
@@ -135,6 +140,9 @@ func (m *machine) replace(rx *matcher, r *replacement, s string, n int, all bool
 			continue
 		}
 		if seen++; seen >= n {
+			if need := len(b) + end - copied + r.plain + r.refs*(end-begin); need > maxReplaced && need > cap(b) {
+				m.grow(need)
+			}
 			b = append(b, s[copied:begin]...)
 			b = r.appendTo(b, s, caps)
 			copied = end

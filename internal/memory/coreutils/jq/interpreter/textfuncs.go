@@ -28,10 +28,16 @@ func toJSONValue(vm *machine, in Value, _ []Value) (Value, error) {
 	return vm.json(in)
 }
 
-func fromJSON(_ *machine, in Value, _ []Value) (Value, error) {
+// parsedWeight is what a byte of JSON becomes at most: a number takes 24, and two bytes with its comma.
+const parsedWeight = 12
+
+func fromJSON(vm *machine, in Value, _ []Value) (Value, error) {
 	s, ok := in.(string)
 	if !ok {
 		return nil, errorf("%s (%s) only strings can be parsed", kind(in), shortJSON(in))
+	}
+	if err := vm.hold(parsedWeight * len(s)); err != nil {
+		return nil, err
 	}
 	v, err := parseJSON(s)
 	if errors.Is(err, io.EOF) {

@@ -1,0 +1,76 @@
+package virtual
+
+import "github.com/seed434b0696/agent-sandbox/memory/shell"
+
+const (
+	// commas writes a line of three million commas to the file big.
+	commas = `head -c 3000000 /dev/zero | tr '\0' , > big; `
+	// words writes a line of three million words to the file big.
+	words = `yes a | head -c 6000000 | tr '\n' ' ' > big; `
+	// letters writes four million lines of a letter to the file big.
+	letters = `yes a | head -c 8000000 > big; `
+	// empty writes eight million empty lines to the file big.
+	empty = `yes '' | head -c 8000000 > big; `
+	// names writes four million names that end with NUL to the file big.
+	names = `yes a | tr '\n' '\0' | head -c 9000000 > big; `
+	// endless writes letters without an end.
+	endless = `tr '\0' a < /dev/zero`
+)
+
+// buffered are inputs and options of which programs hold many small parts, or one large one.
+var buffered = []attack{
+	{name: "date of a line without end", script: endless + ` | date -f -`, limit: shell.ErrMemory},
+	{name: "date of zeros", script: `date -f /dev/zero`, limit: shell.ErrMemory},
+	{name: "checksums of a line without end", script: endless + ` | md5sum -c`, limit: shell.ErrMemory},
+	{name: "jq with a raw line without end", script: endless + ` | jq -R length`, limit: shell.ErrMemory},
+	{name: "jq that reads a text as JSON", script: `jq -n '("[" + "1,"*3000000 + "1]") | fromjson | length'`, limit: shell.ErrMemory},
+	{name: "xargs of an item without a delimiter", script: `xargs -d x < /dev/zero`, says: "argument line too long"},
+	{name: "xargs of an item without NUL", script: endless + ` | xargs -0 echo`, says: "argument line too long"},
+	{name: "xargs with many marks", script: `(yes a | tr -d '\n' | head -c 90000; echo) | xargs -I{} echo $(yes '{}' | tr -d '\n' | head -c 30000) > /dev/null`, says: "too long"},
+	{name: "column of a line of commas", script: commas + `column -t -s, big > /dev/null`, limit: shell.ErrMemory},
+	{name: "column of a line of words", script: words + `column -t big > /dev/null`, limit: shell.ErrMemory},
+	{name: "column with many names", script: `column -t -N "$(yes , | tr -d '\n' | head -c 2000000)" < /keep > /dev/null`, limit: shell.ErrMemory},
+	{name: "join of lines of commas", script: commas + `join -t, big big > /dev/null`, limit: shell.ErrMemory},
+	{name: "join of lines of words", script: words + `join big big > /dev/null`, limit: shell.ErrMemory},
+	{name: "grep with empty patterns", script: empty + `grep -f big /keep`, limit: shell.ErrMemory},
+	{name: "grep with empty texts", script: empty + `grep -F -f big /keep`, limit: shell.ErrMemory},
+	{name: "grep with patterns of a letter", script: letters + `grep -f big /keep`, limit: shell.ErrMemory},
+	{name: "grep with patterns in an argument", script: letters + `x=$(head -c 3000000 big); grep -e "$x" /keep`, limit: shell.ErrMemory},
+	{name: "rg with patterns of a letter", script: letters + `rg -f big /keep`, limit: shell.ErrMemory},
+	{name: "rg with a message of many matches", script: `head -c 3000000 /dev/zero | tr '\0' a | rg --json a > /dev/null`, limit: shell.ErrMemory},
+	{name: "rg with many rules", script: letters + `mv big .ignore; echo x > f; rg x`, limit: shell.ErrMemory, says: "Cannot allocate memory"},
+	{name: "fd with many rules", script: letters + `mv big .fdignore; fd x`, limit: shell.ErrMemory, says: "Cannot allocate memory"},
+	{name: "sort with empty names", script: `head -c 9000000 /dev/zero > big; sort --files0-from=big`, limit: shell.ErrMemory},
+	{name: "sort with many names", script: names + `sort --files0-from=big`, limit: shell.ErrMemory},
+	{name: "wc with many names", script: names + `wc --files0-from=big`, limit: shell.ErrMemory},
+	{name: "du with many names", script: names + `du --files0-from=big`, limit: shell.ErrMemory},
+	{name: "du with many patterns", script: letters + `du -X big`, limit: shell.ErrMemory},
+	{name: "find with many names", script: names + `find -files0-from big`, limit: shell.ErrMemory},
+	{name: "find with many directives", script: `find -maxdepth 0 -printf "$(yes %p | tr -d '\n' | head -c 3000000)" > /dev/null`, limit: shell.ErrMemory},
+	{name: "file with many names", script: letters + `file -f big`, limit: shell.ErrMemory},
+	{name: "diff with many patterns", script: letters + `mkdir a b; diff -r -X big a b`, limit: shell.ErrMemory},
+	{name: "tree with many patterns", script: `tree -I "$(yes '|' | tr -d '\n' | head -c 3000000)"`, limit: shell.ErrMemory},
+	{name: "ls with many operands", script: `touch a; a=($(yes a | head -n 300000)); ls "${a[@]}" > /dev/null`, limit: shell.ErrMemory},
+	{name: "which with many operands", script: `which $(yes a | head -n 300000)`},
+	{name: "paste with many delimiters", script: `paste -d "$(yes a | tr -d '\n' | head -c 3000000)" /keep /keep`, limit: shell.ErrMemory},
+	{name: "tr with many ranges", script: `tr "$(yes '\000-\377' | tr -d '\n' | head -c 3000000)" a < /keep`, limit: shell.ErrMemory},
+	{name: "tr with many classes", script: `tr -d "$(yes '[:alnum:]' | tr -d '\n' | head -c 3000000)" < /keep`},
+	{name: "sed with a long transliteration", script: `(printf y/; yes a | tr -d '\n' | head -c 3000000; printf /; yes b | tr -d '\n' | head -c 3000000; echo /) > f; sed -f f /keep`, limit: shell.ErrMemory},
+	{name: "sed that takes the match many times", script: `yes a | tr -d '\n' | head -c 4000000 | sed 's/.*/&&&&&&&&&&&&&&&&&&&&/' > /dev/null`, limit: shell.ErrMemory},
+	{name: "sed that takes the match in another case", script: `yes a | tr -d '\n' | head -c 4000000 | sed 's/.*/\U&\L&\U&\L&&&&&&&&/' > /dev/null`},
+	{name: "sed that appends texts", script: `yes | sed -e ':a' -e 'a some text' -e 'ba' > /dev/null`, limit: shell.ErrMemory},
+	{name: "sed that appends files", script: `echo x | sed -e ':a' -e 'r /keep' -e 'ba' > /dev/null`, limit: shell.ErrMemory},
+	{name: "sed that appends lines of a file", script: `yes | head -c 9000000 > big; echo x | sed -e ':a' -e 'R big' -e 'ba' > /dev/null`, limit: shell.ErrMemory},
+	{name: "sed with many outputs", script: `seq -f 'w %.0f' 100000 > f; sed -f f /keep > /dev/null; rm -f [0-9]*`, limit: shell.ErrMemory},
+	{name: "awk that takes the match many times", script: `yes a | tr -d '\n' | head -c 3000000 | awk '{ gsub(/.*/, "&&&&&&&&&&&&&&&&&&&&&&&&&&"); print length($0) }'`, limit: shell.ErrMemory},
+	{name: "awk with many outputs", script: `awk 'BEGIN { while (1) print 1 > ("f" i++) }'; rm -f f*`},
+	{name: "history of many lines", script: letters + `set -o history; history -r big`, limit: shell.ErrMemory},
+	{name: "one xz", script: `yes | xz -9 > /dev/null`, limit: shell.ErrMemory},
+	{name: "xz at the same time", script: `for i in {1..20}; do xz -9 < /dev/zero > /dev/null & done; wait`},
+	{name: "xz of the older format", script: `yes | xz --format=lzma -9 > /dev/null`, limit: shell.ErrMemory},
+	{name: "bzip2 at the same time", script: `for i in {1..100}; do seq 10000000 | bzip2 -9 > /dev/null & done; wait`},
+	{name: "bunzip2 at the same time", script: `seq 100000 | bzip2 > z; for i in {1..100}; do (cat z; sleep 1) | bzip2 -dc > /dev/null & done; wait`},
+	{name: "gzip at the same time", script: `for i in {1..200}; do gzip -9 < /dev/zero > /dev/null & done; wait`},
+	{name: "zstd at the same time", script: `for i in {1..100}; do zstd -c < /dev/zero > /dev/null & done; wait`},
+	{name: "one zstd of the best level", script: `seq 100000000 | zstd -19 -c > /dev/null`, limit: shell.ErrMemory},
+}
