@@ -58,7 +58,7 @@ func IsHarmless(d sandbox.Denial, status int) bool {
 				return true
 			}
 		}
-	case sandbox.DeniedSocket, sandbox.DeniedCommand, sandbox.DeniedCall:
+	case sandbox.DeniedSocket, sandbox.DeniedCommand, sandbox.DeniedCall, sandbox.DeniedLimit:
 	}
 	return false
 }

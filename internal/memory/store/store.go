@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -106,8 +105,9 @@ func (s *Store) checkEnd() error {
 	if err != nil {
 		return err
 	}
-	end, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || end <= s.end { // it was not written whole, or says less than is there
+	var end int64 // 0 if it was not written whole
+	_, _ = fmt.Sscanf(string(text), "%d\n", &end)
+	if end <= s.end {
 		return nil
 	}
 	return fmt.Errorf("%s: the last whole commit ends at byte %d, and there was one up to byte %d; without the file %s the store has the older tree: %w",

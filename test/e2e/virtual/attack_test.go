@@ -25,11 +25,11 @@ import (
 const (
 	attackMemory = 16 << 20
 	// attackPeak bounds the memory of the whole program under attack: twice the machine's memory, because a list is there twice
-	// while it grows, and the maximum size of the tree.
-	attackPeak = 2*attackMemory + 16<<20
+	// while it grows, the maximum size of the tree, and as much for what the collector has not freed yet.
+	attackPeak = 3*attackMemory + 16<<20
 	// loosePeak bounds it where large pieces are replaced: a stack or a path is there twice while it grows, and the collector
 	// frees the first piece late.
-	loosePeak  = 5 * attackMemory
+	loosePeak  = 6 * attackMemory
 	attackTime = 600 * time.Millisecond
 	// attackMargin is for a slow machine; the documented delay is some tens of milliseconds.
 	attackMargin = 5 * time.Second
