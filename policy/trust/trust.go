@@ -128,6 +128,43 @@ func (t *Store) List() ([]Entry, error) {
 	return entries, nil
 }
 
+// Ignored is a part of a store that does not count.
+type Ignored struct{ Path, Reason string }
+
+// Ignored returns what does not count: the whole store, or entries.
+func (t *Store) Ignored() ([]Ignored, error) {
+	ok, err := t.isSecure()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.ReadDir(t.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, storeError(err)
+	case !ok:
+		return []Ignored{{t.Dir, "other users may write to it, or own it"}}, nil
+	}
+	var list []Ignored
+	for _, d := range dir {
+		path := filepath.Join(t.Dir, d.Name())
+		if raw, err := hex.DecodeString(d.Name()); err != nil || len(raw) != sha256.Size {
+			continue // a file that is being written
+		}
+		e, err := readEntry(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case e == Entry{}:
+			list = append(list, Ignored{path, "it is empty or not a regular file, or other users may write to it"})
+		case e.Sum != d.Name() || e.File == "":
+			list = append(list, Ignored{path, "its content is damaged"})
+		}
+	}
+	return list, nil
+}
+
 // isSecure reports whether the store exists and only the user can write to it.
 func (t *Store) isSecure() (bool, error) {
 	if !filepath.IsAbs(t.Dir) {

@@ -123,11 +123,12 @@ func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*testing.T, *Store)
+		unseen bool // only the content that is asked about shows it
 	}{
-		{"an entry that the group may write", chmod(0o620, entry)},
-		{"an entry that all may write", chmod(0o602, entry)},
-		{"a store that the group may write", chmod(0o770, dir)},
-		{"a store that all may write", chmod(0o1777, dir)},
+		{"an entry that the group may write", chmod(0o620, entry), false},
+		{"an entry that all may write", chmod(0o602, entry), false},
+		{"a store that the group may write", chmod(0o770, dir), false},
+		{"a store that all may write", chmod(0o1777, dir), false},
 		{"an entry that is a link", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
@@ -137,13 +138,13 @@ func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
 			if err := os.Symlink(name+".x", name); err != nil {
 				t.Fatal(err)
 			}
-		}},
-		{"an entry that is empty", func(t *testing.T, s *Store) { t.Helper(); treetest.Write(t, entry(t, s), "") }},
+		}, false},
+		{"an entry that is empty", func(t *testing.T, s *Store) { t.Helper(); treetest.Write(t, entry(t, s), "") }, false},
 		{"an entry that another was copied to", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
 			treetest.Write(t, name, filepath.Base(name)+"\x00/elsewhere")
-		}},
+		}, true},
 		{"an entry of another user", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
@@ -162,7 +163,7 @@ func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
 			if err := os.Chown(name, 1000, 1000); err != nil {
 				t.Fatal(err)
 			}
-		}},
+		}, os.Geteuid() != 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, file := newStore(t)
@@ -174,7 +175,21 @@ func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
 			if trusted(t, s, file, "{}") {
 				t.Error("still trusted")
 			}
+			if ignored, err := s.Ignored(); err != nil || len(ignored) != 1 && !c.unseen {
+				t.Errorf("ignored are %+v, %v", ignored, err)
+			}
 		})
+	}
+}
+
+func Test_A_Sound_Store_Has_Nothing_That_Is_Ignored(t *testing.T) {
+	s, file := newStore(t)
+	if ignored, err := s.Ignored(); err != nil || len(ignored) > 0 {
+		t.Errorf("without a store: %+v, %v", ignored, err)
+	}
+	add(t, s, file, "{}")
+	if ignored, err := s.Ignored(); err != nil || len(ignored) > 0 {
+		t.Errorf("%+v, %v", ignored, err)
 	}
 }
 

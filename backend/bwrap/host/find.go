@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ func trustedDirs() []string { return []string{"/usr/bin", "/usr/local/bin", "/bi
 // write: a repository or another user could plant one. The error has code Unavailable.
 func Find(path, forbid []string) (string, error) {
 	var refused []string
+	var inside string // a directory of forbid with an installed bubblewrap
 	for _, dir := range slices.Concat(trustedDirs(), path) {
 		if !filepath.IsAbs(dir) {
 			continue
@@ -38,17 +40,25 @@ func Find(path, forbid []string) (string, error) {
 		if why == "" {
 			return real, nil
 		}
-		refused = append(refused, name+" ("+why+")")
+		if slices.Contains(trustedDirs(), dir) {
+			inside = cmp.Or(inside, findWritable(name, real, forbid))
+		}
+		if entry := name + " (" + why + ")"; !slices.Contains(refused, entry) {
+			refused = append(refused, entry)
+		}
 	}
-	if len(refused) > 0 {
-		return "", sandbox.Errorf(sandbox.Unavailable, "no trusted bubblewrap: %s", strings.Join(refused, ", ")).
-			WithHint(installFix)
+	err := sandbox.Errorf(sandbox.Unavailable, "no trusted bubblewrap: %s", strings.Join(refused, ", "))
+	switch {
+	case len(refused) == 0:
+		err = sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed")
+	case inside != "":
+		return "", err.WithHint("commands could write to %s, and so to bubblewrap: start in the directory of a project, or name it with -C", inside)
 	}
-	return "", sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed").WithHint(installFix)
+	return "", err.WithHint(installFix)
 }
 
-// findDistrust returns why the program name, which resolves to real, must not run; "" if it may.
-func findDistrust(name, real string, forbid []string) string {
+// findWritable returns the directory of forbid below which the program name lies, or real, to which it resolves; "": none.
+func findWritable(name, real string, forbid []string) string {
 	for _, dir := range forbid {
 		resolved, err := filepath.EvalSymlinks(dir)
 		if err != nil {
@@ -56,8 +66,16 @@ func findDistrust(name, real string, forbid []string) string {
 		}
 		// Both a link in the repository and a link into it.
 		if isBelow(name, filepath.Clean(dir)) || isBelow(name, resolved) || isBelow(real, resolved) {
-			return "it is below " + dir
+			return dir
 		}
+	}
+	return ""
+}
+
+// findDistrust returns why the program name, which resolves to real, must not run; "" if it may.
+func findDistrust(name, real string, forbid []string) string {
+	if dir := findWritable(name, real, forbid); dir != "" {
+		return "it is below " + dir
 	}
 	info, err := os.Stat(real)
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {

@@ -64,6 +64,17 @@ func Test_Find_Rejects_Planted_Programs(t *testing.T) {
 	}
 }
 
+func Test_Find_Names_The_Directory_That_Commands_Could_Write_To(t *testing.T) {
+	require.Command(t, "bwrap", "bwrap")
+	_, err := Find([]string{"/usr/bin"}, []string{"/usr"})
+	if sandbox.CodeOf(err) != sandbox.Unavailable || strings.Count(err.Error(), "/usr/bin/bwrap (it is below /usr)") != 1 {
+		t.Errorf("%v", err)
+	}
+	if hint := sandbox.HintOf(err); !strings.Contains(hint, "commands could write to /usr,") || !strings.Contains(hint, "-C") {
+		t.Errorf("the hint is %q", hint)
+	}
+}
+
 func Test_Find_Rejects_Programs_That_Others_Can_Write(t *testing.T) {
 	tests := []struct {
 		name string

@@ -252,6 +252,13 @@ func listTrust(a *console.App, store *policy.Trust, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	ignored, err := store.Ignored()
+	if err != nil {
+		return err
+	}
+	for _, i := range ignored {
+		a.Err.Say(fmt.Sprintf("ignored: %s: %s; remove it, and trust the file again", console.Escape(i.Path), i.Reason))
+	}
 	if asJSON {
 		if entries == nil {
 			entries = []policy.TrustEntry{}
