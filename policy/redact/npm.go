@@ -44,6 +44,24 @@ func parseNpm(f *File, text string, s Source) error {
 	if err != nil {
 		return err
 	}
+	n := newNpm(f, lines, s)
+	for _, l := range lines {
+		v, err := n.value(l)
+		if err != nil {
+			return lineFault(l.number, err.(fault)) //nolint:errorlint,forcetypeassert // every error of value is one
+		}
+		if v == nil {
+			continue
+		}
+		f.write(l.key, "=")
+		f.writeValue(v, unquote)
+		f.write("\n")
+	}
+	return nil
+}
+
+// newNpm returns what decides about the lines of one file.
+func newNpm(f *File, lines []npmLine, s Source) npm {
 	expand := func(text string) (string, bool) {
 		ok := true
 		out := npmVariable().ReplaceAllStringFunc(text, func(ref string) string {
@@ -67,19 +85,7 @@ func parseNpm(f *File, text string, s Source) error {
 			n.fallback = l.value
 		}
 	}
-	for _, l := range lines {
-		v, err := n.value(l)
-		if err != nil {
-			return lineFault(l.number, err.(fault)) //nolint:errorlint,forcetypeassert // every error of value is one
-		}
-		if v == nil {
-			continue
-		}
-		f.write(l.key, "=")
-		f.writeValue(v, unquote)
-		f.write("\n")
-	}
-	return nil
+	return n
 }
 
 // npmLines returns the keys and values. Those of sections mean nothing to npm.

@@ -23,6 +23,7 @@ const (
 	Docker           Format = "docker"            // config.json of Docker
 	Git              Format = "git"               // .gitconfig
 	Yarn             Format = "yarn"              // .yarnrc.yml
+	YarnClassic      Format = "yarnclassic"       // .yarnrc
 	NuGet            Format = "nuget"             // NuGet.Config
 	Bundler          Format = "bundler"           // ~/.bundle/config
 	Uv               Format = "uv"                // uv.toml
@@ -104,7 +105,7 @@ func Parse(format Format, data []byte, s Source) (*File, error) {
 	}
 	parse := map[Format]func(*File, string, Source) error{
 		Npm: parseNpm, Pip: parsePip, Cargo: parseCargo, CargoCredentials: parseCargoCredentials, Maven: parseMaven,
-		Docker: parseDocker, Git: parseGit, Yarn: parseYarn, NuGet: parseNuGet, Bundler: parseBundler, Uv: parseUv, Bun: parseBun,
+		Docker: parseDocker, Git: parseGit, Yarn: parseYarn, YarnClassic: parseYarnClassic, NuGet: parseNuGet, Bundler: parseBundler, Uv: parseUv, Bun: parseBun,
 		Poetry: parsePoetry, Composer: parseComposer, Gradle: parseGradle,
 	}[format]
 	if parse == nil {

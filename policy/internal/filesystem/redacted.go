@@ -33,6 +33,7 @@ var redactedFiles = []struct {
 	{"~/.config/pnpm/rc", redact.Npm, false},
 	{"~/.config/pnpm/auth.ini", redact.Npm, true},
 	{"~/.yarnrc.yml", redact.Yarn, true},
+	{"~/.yarnrc", redact.YarnClassic, false},
 	{"~/.bunfig.toml", redact.Bun, true},
 	{"~/.config/.bunfig.toml", redact.Bun, false},
 	{"~/.config/uv/uv.toml", redact.Uv, false},
