@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
 // maxREADME is the largest size at which readers read the whole README.
@@ -44,8 +45,9 @@ func blocks(text, language string) []string {
 	return all
 }
 
-func Test_The_Go_Code_Of_The_README_Compiles(t *testing.T) {
+func Test_The_Go_Code_Of_The_README_Runs(t *testing.T) {
 	t.Parallel()
+	require.Command(t, "bwrap", "bwrap")
 	code := blocks(readme(t), "go")
 	if len(code) == 0 {
 		t.Fatal("README.md has no Go code")
@@ -70,7 +72,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func main() { _ = run(context.Background(), ".") }
+func main() {
+	dir, err := os.Getwd()
+	if err == nil {
+		err = run(context.Background(), dir)
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+}
 
 func run(ctx context.Context, dir string) error {
 ` + block + "\nreturn nil\n}\n"
@@ -80,6 +90,14 @@ func run(ctx context.Context, dir string) error {
 		overlay[filepath.Join(root, "test", "docs", name, "main.go")] = file
 		packages = append(packages, "./test/docs/"+name)
 	}
+	// A module that is downloaded carries no guest.
+	carried, err := filepath.Glob(filepath.Join(root, "internal", "guest", "program", "bin", "*.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range carried {
+		overlay[name] = ""
+	}
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
 		t.Fatal(err)
@@ -88,10 +106,33 @@ func run(ctx context.Context, dir string) error {
 	if err := os.WriteFile(list, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", list, "-o", t.TempDir() + "/"}, packages...)...)
+	programs, project := t.TempDir(), t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", list, "-o", programs + "/"}, packages...)...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(project, "Makefile"), []byte("test:\n\t@pwd\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages {
+		run := exec.CommandContext(t.Context(), filepath.Join(programs, filepath.Base(p)))
+		run.Dir, run.Env = project, append(os.Environ(), "HOME="+t.TempDir())
+		if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "no guest program: "+filepath.Base(p)+" carries none") {
+			t.Errorf("without the guest: %v\n%s", err, out)
+		}
+	}
+	guest := exec.CommandContext(t.Context(), "go", "build", "-o", programs, "./cmd/sandbox-guest") // as the README says
+	guest.Dir, guest.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := guest.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, p := range packages {
+		run := exec.CommandContext(t.Context(), filepath.Join(programs, filepath.Base(p)))
+		run.Dir, run.Env = project, append(os.Environ(), "HOME="+t.TempDir())
+		if out, err := run.CombinedOutput(); err != nil || string(out) != "0 "+project+"\n\n" {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 
 // Locate returns the host's path of a guest program to mount into a sandbox: the embedded one, extracted into dataDir;
 // where nothing is embedded, or dataDir cannot be written or is not private, a sandbox-guest in the directory of executable;
-// else executable itself, which then must call guest.Main when guest.IsGuestCall reports true. It creates a missing dataDir.
+// else executable itself, if it has called [ActAsGuest]. It creates a missing dataDir.
 // Commands in a sandbox must not be able to write there. Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
 	if p, ok := carried(); ok {
@@ -49,16 +50,30 @@ func Locate(dataDir, executable string) (string, error) {
 	return locateBeside(executable)
 }
 
-// locateBeside returns the sandbox-guest in the executable's directory, else the executable itself.
+// itself reports whether this program runs the guest when it is started as one.
+var itself atomic.Bool //nolint:gochecknoglobals // a property of the program
+
+// ActAsGuest says that this program calls guest.Main when guest.IsGuestCall reports true, so that it can be mounted as the guest.
+func ActAsGuest() { itself.Store(true) }
+
+// locateBeside returns the sandbox-guest in the executable's directory, else the executable itself, if that acts as the guest.
 func locateBeside(executable string) (string, error) {
 	beside := filepath.Join(filepath.Dir(executable), "sandbox-guest")
-	for _, name := range []string{beside, executable} {
+	names := []string{beside}
+	if itself.Load() {
+		names = append(names, executable)
+	}
+	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return name, nil
 		}
 	}
-	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: neither %s nor %s can be executed", beside, executable)
+	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: %s carries none, and %s cannot be executed", filepath.Base(executable), beside).
+		WithHint("CGO_ENABLED=0 go build -o %s %s", beside, guestPackage)
 }
+
+// guestPackage is the package of the guest program.
+const guestPackage = "github.com/seed434b0696/agent-sandbox/cmd/sandbox-guest"
 
 // Located returns a function that returns the path of the guest program: named, or, if that is empty, the result of
 // [Locate] for this executable. It calls Locate once.

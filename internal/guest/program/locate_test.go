@@ -115,6 +115,12 @@ func Test_A_Build_Without_A_Guest_Uses_The_Program_Beside_It(t *testing.T) {
 	dir := t.TempDir()
 	guesttest.WriteProgram(t, dir, "agent-sandbox", "#!/bin/sh\n")
 	self := filepath.Join(dir, "agent-sandbox")
+	_, err := locateBeside(self)
+	if sandbox.CodeOf(err) != sandbox.Unavailable || !strings.Contains(err.Error(), "agent-sandbox carries none") || !strings.Contains(sandbox.HintOf(err), "go build -o "+dir+"/sandbox-guest ") {
+		t.Errorf("a program that does not act as the guest: %v (%s)", err, sandbox.HintOf(err))
+	}
+	ActAsGuest()
+	t.Cleanup(func() { itself.Store(false) })
 	if got, err := locateBeside(self); err != nil || got != self {
 		t.Errorf("%q, %v, want the executable itself", got, err)
 	}
