@@ -3,6 +3,7 @@ package policy
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
@@ -46,10 +47,13 @@ func resolveEnv(layers []sandbox.Layer, host []string) (env []string, dropped []
 		return strings.Compare(a, b)
 	}
 	slices.SortFunc(env, byName)
-	slices.SortFunc(dropped, func(a, b Dropped) int {
-		return strings.Compare(a.Name+"\x00"+a.Why, b.Name+"\x00"+b.Why)
-	})
+	sortDropped(dropped)
 	return env, slices.Compact(dropped)
+}
+
+// sortDropped sorts variables by name.
+func sortDropped(list []Dropped) {
+	sort.Slice(list, func(i, j int) bool { return list[i].Name+"\x00"+list[i].Why < list[j].Name+"\x00"+list[j].Why })
 }
 
 // envVar is a variable while the layers are applied to it.

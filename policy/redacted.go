@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
@@ -60,7 +61,7 @@ func (p *Plan) addRedacted(files []filesystem.Redacted) error {
 			p.NetworkRules = append(p.NetworkRules, NetworkRule{List: "ca", Rule: EphemeralCA, Layer: rule.Layer, Source: rule.Pattern})
 		}
 	}
-	slices.SortFunc(p.Redacted, func(a, b Redacted) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(p.Redacted, func(i, j int) bool { return p.Redacted[i].Path < p.Redacted[j].Path })
 	return nil
 }
 

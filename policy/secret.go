@@ -305,6 +305,6 @@ func (r secretResolver) drop(p *Plan, why string, isOut func(name, value string)
 			d.Why = why
 		}
 	}
-	slices.SortFunc(p.Dropped, func(a, b Dropped) int { return strings.Compare(a.Name+"\x00"+a.Why, b.Name+"\x00"+b.Why) })
+	sortDropped(p.Dropped)
 	p.Dropped = slices.Compact(p.Dropped)
 }

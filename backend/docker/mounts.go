@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/moby/moby/api/types/mount"
@@ -83,7 +84,7 @@ func (p *prepared) views() ([]view, error) {
 	for _, v := range found {
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b view) int { return strings.Compare(a.at, b.at) })
+	sort.Slice(out, func(i, j int) bool { return out[i].at < out[j].at })
 	return out, nil
 }
 

@@ -1,10 +1,10 @@
 package docker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -73,7 +73,7 @@ func (i *instance) images(ctx context.Context) ([]images.Summary, error) {
 	out := slices.DeleteFunc(found.Items, func(s images.Summary) bool {
 		return !slices.Contains(s.RepoTags, snapshotImage(i.id, s.Labels[labelSnapshot]))
 	})
-	slices.SortFunc(out, func(a, b images.Summary) int { return cmp.Compare(a.Created, b.Created) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Created < out[j].Created })
 	return out, nil
 }
 

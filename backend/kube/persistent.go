@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"time"
 
@@ -453,7 +453,7 @@ func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error
 		}
 		out = append(out, locateRecord(c, k))
 	}
-	slices.SortFunc(out, func(a, b persist.Record) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -103,7 +104,7 @@ func (d *draft) commandSection() section {
 	for _, it := range d.commands {
 		names.add(it.value, it.from)
 	}
-	slices.SortFunc(names, func(a, b entry) int { return strings.Compare(a.value, b.value) })
+	sort.Slice(names, func(i, j int) bool { return names[i].value < names[j].value })
 	s := section{key: "commands"}
 	for _, e := range names {
 		s.parts = append(s.parts, part{key: e.value, value: quoteBool(false), from: e.from})

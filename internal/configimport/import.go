@@ -1,9 +1,9 @@
 package configimport
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -64,8 +64,9 @@ func (d *draft) result() (*Result, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(d.lacks, func(a, b Lack) int {
-		return cmp.Compare(slices.Index(Kinds(), a.Kind), slices.Index(Kinds(), b.Kind))
+	kinds := Kinds()
+	sort.SliceStable(d.lacks, func(i, j int) bool {
+		return slices.Index(kinds, d.lacks[i].Kind) < slices.Index(kinds, d.lacks[j].Kind)
 	})
 	r := &Result{Tool: d.tool, Dir: d.host.Dir, Lacks: d.lacks, doc: doc}
 	// The result must be a valid policy for any input.

@@ -3,6 +3,7 @@ package firewall
 import (
 	"net/netip"
 	"slices"
+	"sort"
 )
 
 // span is a range of addresses of one family, inclusive at both ends.
@@ -73,7 +74,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 
 // merge sorts spans and joins those that overlap or touch, because the kernel refuses such intervals.
 func merge(in []span) []span {
-	slices.SortFunc(in, func(a, b span) int { return a.from.Compare(b.from) })
+	sort.Slice(in, func(i, j int) bool { return in[i].from.Less(in[j].from) })
 	var out []span
 	for _, s := range in {
 		if n := len(out) - 1; n >= 0 && (s.from.Compare(out[n].to) <= 0 || out[n].to.Next() == s.from) {

@@ -1,11 +1,11 @@
 package proxy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
@@ -102,7 +102,7 @@ func checkValue(value string) error {
 func (g *Gateway) mask(found []held) error {
 	// Long values first: a short one may be a part of one.
 	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b held) int { return cmp.Compare(len(b.Value), len(a.Value)) })
+	sort.SliceStable(found, func(i, j int) bool { return len(found[i].Value) > len(found[j].Value) })
 	files := map[string]*File{}
 	for _, s := range found {
 		if s.from.Env != "" {
@@ -125,7 +125,7 @@ func (g *Gateway) mask(found []held) error {
 	for _, f := range files {
 		g.Files = append(g.Files, *f)
 	}
-	slices.SortFunc(g.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(g.Files, func(i, j int) bool { return g.Files[i].Path < g.Files[j].Path })
 	slices.Sort(g.Env)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"syscall"
 
@@ -122,8 +122,8 @@ func (t *Store) List() ([]Entry, error) {
 			entries = append(entries, e)
 		}
 	}
-	slices.SortFunc(entries, func(a, b Entry) int {
-		return strings.Compare(a.File+"\x00"+a.Sum, b.File+"\x00"+b.Sum)
+	sort.Slice(entries, func(i, j int) bool {
+		return entries[i].File+"\x00"+entries[i].Sum < entries[j].File+"\x00"+entries[j].Sum
 	})
 	return entries, nil
 }
