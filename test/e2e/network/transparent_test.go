@@ -232,7 +232,8 @@ func Test_Programs_Without_A_Proxy_Are_Refused_At_Once(t *testing.T) {
 		{"an unassigned address", `curl -sS -m 20 http://198.18.7.7/`, "curl: (7)", ""},
 		{"a private address", `curl -sS -m 20 http://10.20.30.40/`, "curl: (7)", "no rule allows 10.20.30.40 on port 80"},
 		{"the host", `curl -sS -m 20 http://93.184.215.1/`, "curl: (7)", "no rule allows 93.184.215.1 on port 80"},
-		{"a packet", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", "connect 93.184.216.53:53"},
+		{"a packet", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", ""}, // a container's guard reports it when the command may be over
+		{"bwrap: a packet to an address", `exec 3<>/dev/udp/93.184.216.53/53`, "Network is unreachable", "connect 93.184.216.53:53"},
 		{"bwrap: a packet to an allowed name", `exec 3<>/dev/udp/allowed.test/443`, "Network is unreachable", "connect allowed.test:443: only TCP connections reach the network"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -242,7 +243,7 @@ func Test_Programs_Without_A_Proxy_Are_Refused_At_Once(t *testing.T) {
 			}
 			for _, p := range all {
 				if p.container && strings.HasPrefix(row.name, "bwrap: ") {
-					continue // nothing is reported there: see docs/docker.md
+					continue // that it is reported is not sure there: see docs/docker.md
 				}
 				name, h := p.name, newHost(t, p.uid)
 				h.env = p.env
