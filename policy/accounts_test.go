@@ -65,6 +65,32 @@ func Test_Secrets_Of_All_Accounts_Are_Hidden_Whatever_HOME_Is(t *testing.T) {
 	})
 }
 
+func Test_A_Workspace_That_Is_A_Home_Is_Protected_Whatever_HOME_Is(t *testing.T) {
+	dir := treetest.Dir(t)
+	names := []string{".ssh/id", ".npmrc", ".bashrc", ".config/git/config", "src/main.go"}
+	for _, who := range []string{"me", "other"} {
+		for _, name := range names {
+			treetest.Make(t, dir, filepath.Join(who, name))
+		}
+	}
+	treetest.Make(t, dir, "elsewhere/")
+	withAccounts(t, dir, "me", "other")
+	for _, who := range []string{"me", "other"} {
+		home := filepath.Join(dir, who)
+		as := mustResolve(t, sandbox.Spec{Workspace: home, Env: []string{"HOME=" + home}}) // what the command passes
+		for name, env := range map[string][]string{"no environment": nil, "HOME leads elsewhere": {"HOME=" + dir + "/elsewhere"}} {
+			t.Run(who+", "+name, func(t *testing.T) {
+				p := mustResolve(t, sandbox.Spec{Workspace: home, Env: env})
+				want := map[string]Access{".ssh/id": Exclude, ".netrc": ReadOnly, ".profile": ReadOnly}
+				for _, name := range names {
+					want[name], _ = as.Access(filepath.Join(home, name))
+				}
+				checkAccess(t, p, home, want)
+			})
+		}
+	}
+}
+
 func Test_A_Writable_Home_Of_Another_Account_Is_Protected(t *testing.T) {
 	dir := treetest.Dir(t)
 	treetest.Make(t, dir, "ws/", "me/", "other/.bashrc")

@@ -37,7 +37,7 @@ func (h *Host) locateAccounts(own string, others []string) {
 			return
 		}
 		at, err := h.look.Locate(home)
-		if err != nil || !at.Exists || !at.Dir || at.Path == h.Home || at.Path == "/" || at.Path == h.Workspace && home != own || slices.Contains(h.accounts, at.Path) ||
+		if err != nil || !at.Exists || !at.Dir || at.Path == h.Home || at.Path == "/" || slices.Contains(h.accounts, at.Path) ||
 			hostpath.ReservedRoot(at.Path) != "" || !isSearchable(at.Path) {
 			continue
 		}
@@ -54,7 +54,8 @@ func isSearchable(dir string) bool {
 	return syscall.Access(dir, search) == nil
 }
 
-// hideAccounts hides the secrets in the homes of accounts, whatever HOME is. A layer that turns @base off opens them.
+// hideAccounts hides the secrets in the homes of accounts, whatever HOME is, and protects a home that is the workspace as if
+// HOME named it. A layer that turns @base off opens them.
 func (f *Resolution) hideAccounts() {
 	if f.Workspace != "" && !f.presets["@base"] {
 		return
@@ -63,6 +64,9 @@ func (f *Resolution) hideAccounts() {
 		if home == f.account && f.Home == "" && f.Workspace == "" {
 			f.preset("@base", presetRule{path: home, access: Exclude})
 			continue
+		}
+		if home == f.Workspace {
+			f.preset("@base", presetRule{path: home, access: ReadOnly})
 		}
 		writable := f.isWritableNear(home)
 		for _, r := range preset.Rules("@base") {
