@@ -105,7 +105,7 @@ func runtimeKey(program string, i *image.Image, commands []policy.Command, priva
 	for _, c := range commands {
 		rules = append(rules, rule{c.Name, c.Rule, c.Script})
 	}
-	data, err := json.Marshal([]any{layoutVersion, program, info.Size(), info.ModTime().UnixNano(), i.ID, rules, private})
+	data, err := json.Marshal([]any{layoutVersion, filepath.Base(program), info.Size(), info.ModTime().UnixNano(), i.ID, rules, private})
 	if err != nil {
 		return "", err
 	}

@@ -169,9 +169,13 @@ note='' with_cluster=no
 case ${1-} in
   "" | all)
     note=$part
+    files=
+    [[ $(id -u) -ne 0 ]] || files=$("$top/test/testbed/up.sh" files)
     if [[ ${1-} = all ]]; then
       export AGENT_SANDBOX_ESCAPE=all AGENT_SANDBOX_ROUNDS=5
       note="escape: all attempts on all backends as all users"
+    elif [[ -n $files ]]; then
+      export AGENT_SANDBOX_TEST_FILES=$files # hundreds of hosts, with hundreds of files each
     fi
     if cluster_known; then
       with_cluster=yes

@@ -8,6 +8,7 @@
 #   up.sh load IMAGE  copy an image from the engine to the node
 #   up.sh down        stop everything that this script started; down docker, down kube: that alone. A cluster that is
 #                     started again is empty
+#   up.sh files       print the directory in memory that the engine's containers can mount
 #
 # State: $TESTBED (default /var/tmp/agent-sandbox-testbed). The first run builds Kubernetes from its
 # Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are stored, the
@@ -23,9 +24,13 @@ KEY=$(cat "$HERE"/go.mod "$HERE"/go.sum "$HERE"/{,pause/}*.go | sha256sum | cut 
 BIN=${AGENT_SANDBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-sandbox}/kubernetes-$K8S-$KEY
 RUN=$TESTBED/run LOG=$TESTBED/log
 DOCKER_SOCK=$TESTBED/docker.sock
+# Files in memory for tests that make many. Sandboxes have a /tmp and a /var/tmp of their own.
+FILES=/srv/agent-sandbox-testbed-$(sha256sum <<<"$TESTBED" | cut -c1-8)
 PORT=${TESTBED_PORT:-16443}
 API=https://127.0.0.1:$PORT ETCD=http://127.0.0.1:$((PORT + 1)) ETCD_PEER=http://127.0.0.1:$((PORT + 2))
 mkdir -p "$BIN" "$RUN" "$LOG"
+# Memory for time. The engine executes itself several times for each container, and collects garbage each time.
+export GOGC=400
 
 # shellcheck source=test/testbed/process.sh
 source "$HERE/process.sh"
@@ -42,7 +47,7 @@ dk() { docker -H "unix://$DOCKER_SOCK" "$@"; }
 cluster=(kubelet storage scheduler controller-manager apiserver etcd containerd)
 
 down() {
-  [[ ${1-} != docker ]] || { stop docker; return 0; }
+  [[ ${1-} != docker ]] || { stop docker; remove_files; return 0; }
   local all=(agents "${cluster[@]}") # agents.sh starts the first, which is of no use for another cluster
   if alive apiserver; then
     timeout 20 kubectl --kubeconfig "$TESTBED/kubeconfig" delete pods --all -A --force --grace-period=0 >/dev/null 2>&1 || true
@@ -50,6 +55,19 @@ down() {
   [[ ${1-} = kube ]] || all+=(docker)
   local name
   for name in "${all[@]}"; do stop "$name"; done
+  [[ ${1-} = kube ]] || remove_files
+}
+
+# make_files mounts the directory before the engine starts, which sees the mounts of that moment only.
+make_files() {
+  mountpoint -q "$FILES" && return 0
+  mkdir -p "$FILES"
+  mount -t tmpfs -o mode=0755 tmpfs "$FILES"
+}
+
+remove_files() {
+  ! mountpoint -q "$FILES" || umount --lazy "$FILES"
+  [[ ! -d $FILES ]] || rmdir "$FILES"
 }
 
 packages() { # docker|all
@@ -77,7 +95,7 @@ build() {
   flock "$lock"
   [[ -x $BIN/testbed ]] || (
     cd "$HERE"
-    export CGO_ENABLED=0 GOGC=400 # memory for time: the compiler takes a fifth less of it
+    export CGO_ENABLED=0
     # The process that holds a pod's namespaces.
     go build -trimpath -buildvcs=false -o "$BIN/pause" ./pause
     go build -trimpath -buildvcs=false -o "$BIN/testbed.new" -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$K8S" .
@@ -101,7 +119,7 @@ static_busybox() {
 
 docker_up() {
   # An engine that was killed leaves these files, and does not start if other processes have their ids.
-  alive docker || rm -f "$RUN/dockerd.pid" "$RUN/docker/containerd/containerd.pid"
+  alive docker || { rm -f "$RUN/dockerd.pid" "$RUN/docker/containerd/containerd.pid"; make_files; }
   # In a mount namespace of its own: each container's mounts come and go in it, and do not disturb a program that
   # walks those of this machine.
   spawn docker unshare --mount --propagation slave dockerd --data-root "$TESTBED/docker" --exec-root "$RUN/docker" -H "unix://$DOCKER_SOCK" --pidfile "$RUN/dockerd.pid"
@@ -245,6 +263,7 @@ up)
 build) build ;;
 docker) packages docker; docker_up; echo "export DOCKER_HOST=unix://$DOCKER_SOCK" ;;
 load) load "$2" ;;
+files) ! mountpoint -q "$FILES" || echo "$FILES" ;;
 down) down "${2-}" ;;
-*) echo "usage: up.sh [up|docker|build|load IMAGE|down [docker|kube]]" >&2; exit 2 ;;
+*) echo "usage: up.sh [up|docker|build|load IMAGE|files|down [docker|kube]]" >&2; exit 2 ;;
 esac

@@ -21,7 +21,7 @@ while read -r word rest; do
 done
 F
 	chmod +x ~/pinentry; echo "pinentry-program $HOME/pinentry" >$GNUPGHOME/gpg-agent.conf; echo ignore-cache-for-signing >>$GNUPGHOME/gpg-agent.conf
-	gpg --batch --quiet --pinentry-mode loopback --passphrase pass --quick-gen-key 'Me <me@example.com>' rsa2048 sign 0 2>/dev/null
+	gpg --batch --quiet --pinentry-mode loopback --passphrase pass --quick-gen-key 'Me <me@example.com>' ed25519 sign 0 2>/dev/null
 	gpg --check-trustdb 2>/dev/null; trap 'gpgconf --kill gpg-agent' EXIT
 	git config --global user.signingKey me@example.com
 	box="agent-sandbox exec --preset @gpg-agent --"

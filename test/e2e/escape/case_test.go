@@ -134,7 +134,7 @@ func checkCatalogue(t *testing.T, all []escape) {
 // runWithControl makes the attempt in a sandbox, and then its control.
 func (c *escape) runWithControl(t *testing.T, u user) {
 	t.Helper()
-	h := c.newHost(t, u.uid)
+	h := c.newHost(t, u.uid, bwrapTarget())
 	if c.Setup != nil {
 		c.Setup(h)
 	}
@@ -173,7 +173,7 @@ func (c *escape) runControl(t *testing.T, u user) {
 	if *controls && c.Control.Flags != nil {
 		return
 	}
-	h := c.newHost(t, u.uid)
+	h := c.newHost(t, u.uid, bwrapTarget())
 	defer h.clear()
 	if c.Setup != nil {
 		c.Setup(h)

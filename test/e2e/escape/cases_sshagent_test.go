@@ -51,7 +51,7 @@ func (h *host) beginGPGAgent() {
 	h.t.Helper()
 	dir := h.path("{scratch}.gnupg")
 	// The agent lives on, so it has no variable by which the cleanup finds processes of an attempt.
-	h.runScript("export GNUPGHOME=" + dir + `; mkdir -m 700 $GNUPGHOME && env -i GNUPGHOME=$GNUPGHOME PATH=/usr/bin:/bin gpg --batch --quiet --passphrase '' --quick-gen-key me@example.com rsa2048 sign 0 &&
+	h.runScript("export GNUPGHOME=" + dir + `; mkdir -m 700 $GNUPGHOME && env -i GNUPGHOME=$GNUPGHOME PATH=/usr/bin:/bin gpg --batch --quiet --passphrase '' --quick-gen-key me@example.com ed25519 sign 0 &&
 		gpg -K --with-colons --with-keygrip | sed -n '/^grp/{s/grp:*//;s/:.*//p}' >~/grip`)
 	h.closers = append(h.closers, func() {
 		h.runScript("gpgconf --homedir " + dir + " --kill gpg-agent; rm -rf " + dir)

@@ -67,12 +67,18 @@ var secretFiles = []string{
 var hosts struct {
 	sync.Mutex
 	n         int
-	templates map[int]string
+	templates map[template]string // the directories of the templates
 }
 
-func (c *escape) newHost(t *testing.T, uid int) *host {
+// template is what the files of hosts depend on. Those for an engine have the description of its image.
+type template struct {
+	uid    int
+	engine string
+}
+
+func (c *escape) newHost(t *testing.T, uid int, w *target) *host {
 	t.Helper()
-	template := hostTemplate(t, uid)
+	template := hostTemplate(t, uid, w)
 	hosts.Lock()
 	hosts.n++
 	base := filepath.Join(fixture.base, fmt.Sprintf("host-%04d-", hosts.n))
@@ -80,7 +86,7 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	h := &host{
 		t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"),
 		tmp: filepath.Join(base, "tmp"), runtime: filepath.Join(base, "runtime"),
-		target: bwrapTarget(), network: c.network,
+		target: w, network: c.network,
 	}
 	h.must(os.Mkdir(base, 0o755))
 	h.mustRun("/", "cp", "-a", template+"/.", base)
@@ -105,16 +111,17 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	return h
 }
 
-// hostTemplate makes the directory that newHost copies, once for each user.
-func hostTemplate(t *testing.T, uid int) string {
+// hostTemplate makes the directory that newHost copies, once for each user and engine.
+func hostTemplate(t *testing.T, uid int, w *target) string {
 	t.Helper()
 	hosts.Lock()
 	defer hosts.Unlock()
-	if dir := hosts.templates[uid]; dir != "" {
+	of := template{uid, w.engine}
+	if dir := hosts.templates[of]; dir != "" {
 		return dir
 	}
-	base := filepath.Join(fixture.base, "template-"+strconv.Itoa(uid))
-	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"), target: bwrapTarget()}
+	base := filepath.Join(fixture.base, fmt.Sprintf("template-%d", len(hosts.templates)))
+	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"), target: w}
 	h.must(os.Mkdir(base, 0o755))
 	h.must(os.Chown(base, uid, uid))
 	for _, f := range secretFiles {
@@ -143,10 +150,13 @@ func hostTemplate(t *testing.T, uid int) string {
 	// The first run creates files in ~/.local/share, which must exist before each attempt.
 	h.tmp, h.runtime = filepath.Join(base, "tmp"), base
 	_ = h.command(h.work, fixture.command, "exec", "--", "true").Run()
-	if hosts.templates == nil {
-		hosts.templates = map[int]string{}
+	if w.engine != "" {
+		h.mustRun(h.work, h.exec("--", "true")...)
 	}
-	hosts.templates[uid] = base
+	if hosts.templates == nil {
+		hosts.templates = map[template]string{}
+	}
+	hosts.templates[of] = base
 	return base
 }
 

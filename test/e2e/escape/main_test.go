@@ -61,15 +61,20 @@ type fixtures struct {
 
 var fixture fixtures
 
-func (l *fixtures) setUp() error {
-	parent := "/srv"
-	if os.Getuid() != 0 {
-		var err error
-		if parent, err = os.UserHomeDir(); err != nil {
-			return err
+// filesVariable names the directory for the files of all hosts, which is in memory in make test. Without the variable they
+// are on the disk.
+const filesVariable = "AGENT_SANDBOX_TEST_FILES"
+
+func (l *fixtures) setUp() (err error) {
+	parent := os.Getenv(filesVariable)
+	if parent == "" {
+		parent = "/srv"
+		if os.Getuid() != 0 {
+			if parent, err = os.UserHomeDir(); err != nil {
+				return err
+			}
 		}
 	}
-	var err error
 	if l.base, err = os.MkdirTemp(parent, "agent-sandbox-escape-"); err != nil {
 		return err
 	}

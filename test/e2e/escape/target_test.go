@@ -341,8 +341,7 @@ func (w *target) summarize(all []escape, res *results) string {
 // attemptOn makes one attempt on a target.
 func (c *escape) attemptOn(t *testing.T, w *target, u user) {
 	t.Helper()
-	h := c.newHost(t, u.uid)
-	h.target = w
+	h := c.newHost(t, u.uid, w)
 	if w.pod {
 		h.addAttacker()
 	}
