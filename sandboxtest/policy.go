@@ -1,13 +1,16 @@
 package sandboxtest
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -25,6 +28,7 @@ func policyCases() []Case {
 		{Name: "a limit is enforced or refused as unsupported", Run: enforceOrRefuse},
 		{Name: "a file cannot grow beyond its limit", Run: fileLimit},
 		{Name: "commands have no more processes than their limit", Run: processLimit},
+		{Name: "a sandbox outlives a command that has all processes of its limit", Run: outlivesProcessLimit},
 	}
 }
 
@@ -290,6 +294,47 @@ func processLimit(ctx context.Context, h Harness) error {
 			return fmt.Errorf("%d processes at once, want at most %d: %s", n, limit+guestRoom, res.Stderr)
 		}
 		return nil
+	})
+	return ignoreUnsupported(err)
+}
+
+// outlivesProcessLimit starts commands while another one has all processes that the limit permits. They may fail, and must not
+// end the sandbox.
+func outlivesProcessLimit(ctx context.Context, h Harness) error {
+	const limit, rounds, together = 40, 4, 12
+	err := inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Limits.Pids = limit }, func(b box) error {
+		// The inner shell gives up when it cannot fork. The outer one stays, and with it the children.
+		const fill = `sh -c 'while :; do sleep 600 >/dev/null 2>&1 & done' 2>/dev/null; echo full; read line`
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		unread, stdin := io.Pipe()
+		defer stdin.Close()
+		out, stdout := io.Pipe()
+		run, err := b.Start(ctx, sandbox.Cmd{Args: []string{"/bin/sh", "-c", fill}}, sandbox.Stdio{Stdin: unread, Stdout: stdout})
+		if err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := run.Wait()
+			ended <- errors.Join(err, stdout.Close())
+		}()
+		if err := expectLine(bufio.NewReader(out), "full"); err != nil {
+			return err
+		}
+		for range rounds {
+			var all sync.WaitGroup
+			for range together {
+				all.Go(func() { _, _ = b.sh(ctx, "true") }) // it fails where no process is left for it
+			}
+			all.Wait()
+		}
+		cancel()
+		_ = out.Close()
+		if err := <-ended; sandbox.CodeOf(err) == sandbox.Closed {
+			return err
+		}
+		return b.prints(context.WithoutCancel(ctx), "echo on", "on\n")
 	})
 	return ignoreUnsupported(err)
 }

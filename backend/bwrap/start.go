@@ -83,7 +83,11 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	}
 	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: isOnTerminal(stdio), staged: on, socket: socket, plan: plan, mounts: -1}
 	var err error
-	if p.limits, err = limits.New(plan.Limits); err != nil {
+	held := plan.Limits
+	if socket != nil && held.Pids > 0 {
+		held.Pids += session.Processes // the guest's, which the limit of commands would include otherwise
+	}
+	if p.limits, err = limits.New(held); err != nil {
 		return nil, err
 	}
 	if p.network, err = i.openNetwork(ctx, plan); err != nil {

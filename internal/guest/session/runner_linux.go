@@ -38,6 +38,7 @@ func Run() int {
 	if err := prepareRunner(); err != nil {
 		return 1
 	}
+	reserveThreads(runnerThreads)
 	link := os.NewFile(runnerFd, "supervisor")
 	for {
 		req, files, err := receiveRequest(link)

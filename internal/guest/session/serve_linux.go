@@ -46,6 +46,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, err
 	}
 	catchSignals()
+	reserveThreads(serverThreads)
 	s := &Server{options: o, runners: newRunners(o.Runner)}
 	s.runners.container = o.Container
 	s.runners.prepare()
