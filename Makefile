@@ -19,7 +19,7 @@ stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli/console.version
 go := source build/scripts/project.sh && use_go && CGO_ENABLED=0 go
 build := build -trimpath -buildvcs=false
 
-.PHONY: build guest demo check test test-all test-kube flake lint bench fuzz install docs man clean
+.PHONY: build guest demo check test test-all test-kube soak flake lint bench fuzz install docs man clean
 
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
@@ -56,6 +56,10 @@ test-all: guest
 # What needs a Kubernetes cluster alone, which is built and started where KUBECONFIG names none.
 test-kube: guest
 	build/scripts/test.sh cluster
+
+# Thousands of commands, hundreds of sandboxes and kills, and what they leave: an hour and more.
+soak: guest
+	AGENT_SANDBOX_SOAK=long AGENT_SANDBOX_KILLS=90 build/scripts/test.sh -timeout 4h ./test/e2e/persistent
 
 # One package or test again and again under load: make flake PKG=./x [RUN=regexp] [N=10] [LOAD=8]
 flake: guest

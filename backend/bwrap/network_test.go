@@ -27,6 +27,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
@@ -232,7 +233,7 @@ func (p *scene) hosts() (out []sandbox.Denial) {
 // shell runs a script with the servers' addresses as BOUND and OTHER.
 func (p *scene) shell(t *testing.T, box *sandbox.Sandbox, script string) *sandbox.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 	defer cancel()
 	res, err := box.Run(ctx, sandbox.Cmd{Args: []string{"bash", "-c", script}, Env: []string{"BOUND=" + p.bound.addr, "OTHER=" + p.other.addr}})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
@@ -319,11 +320,11 @@ func Test_Fifty_Runs_Leave_Nothing(t *testing.T) {
 	// The test's own servers keep connections for a moment.
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
+	late := time.After(deadline.Scale(10 * time.Second))
 	for runtime.NumGoroutine() > goroutines || descriptors(t) > files {
 		select {
 		case <-tick.C:
-		case <-deadline:
+		case <-late:
 			buf := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines and %d descriptors, before %d and %d: %s",
 				runtime.NumGoroutine(), descriptors(t), goroutines, files, buf[:runtime.Stack(buf, true)])

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // project is a host directory with a repository and some files.
@@ -265,7 +266,7 @@ func Test_The_Allow_List_Is_That_Of_All_Backends(t *testing.T) {
 		if e.Kind != sandbox.DeniedHost || e.Target != "example.com:80" {
 			t.Errorf("denied %+v", e)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(deadline.Scale(10 * time.Second)):
 		t.Error("no denial was reported")
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
@@ -133,7 +134,7 @@ func (b *bed) machine(t *testing.T, p sandbox.Policy, env ...string) (*network, 
 
 func (b *bed) run(t *testing.T, sh *shell.Shell, script string) (out, msg string, status int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(20*time.Second))
 	defer cancel()
 	var o, e bytes.Buffer
 	res, err := sh.Run(ctx, script, shell.Stdio{Stdout: &o, Stderr: &e})

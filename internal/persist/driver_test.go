@@ -28,6 +28,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // TestMain is also the keeper: "keep BACKEND DATA NAME".
@@ -345,7 +346,7 @@ func Test_A_Supervisor_Killed_From_Inside_Ends_The_Sandbox(t *testing.T) {
 // ended waits until the keeper of a sandbox has released its lock.
 func ended(t *testing.T, d *persist.Driver, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 	defer cancel()
 	if err := d.Store.Await(ctx, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // alone runs a test again in a session without a terminal.
@@ -131,7 +132,7 @@ func Test_All_Of_A_Program_Is_Killed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(deadline.Scale(10 * time.Second)):
 		t.Error("the program's child lives on")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/tcpserver"
 )
 
@@ -49,7 +50,7 @@ func publish(t *testing.T, dial Dial) (addr string, end func() error) {
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(deadline.Scale(20 * time.Second)):
 			return errors.New("it does not end")
 		}
 	})

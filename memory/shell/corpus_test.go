@@ -19,6 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Rows of testdata/corpus run here and on the bash of the machine: standard output, standard error and status have to be the
@@ -312,7 +313,7 @@ func (b *bench) there(tb testing.TB, r corpusRow, dir string) outcome {
 		tb.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, cancel := context.WithTimeout(tb.Context(), rowTime)
+	ctx, cancel := context.WithTimeout(tb.Context(), deadline.Scale(rowTime))
 	defer cancel()
 	args := append([]string{"-c", r.script, "bash"}, r.args...)
 	stdin := r.stdin
@@ -366,7 +367,7 @@ func (b *bench) here(tb testing.TB, r corpusRow, dir string) outcome {
 	}
 	sh := shell.New(shell.Options{FS: tree, Env: b.env(dir), Dir: dir, Commands: coreutils.Commands()})
 	defer sh.Close()
-	ctx, cancel := context.WithTimeout(tb.Context(), rowTime)
+	ctx, cancel := context.WithTimeout(tb.Context(), deadline.Scale(rowTime))
 	defer cancel()
 	var out, msg bytes.Buffer
 	res, err := sh.RunScript(ctx, sc, shell.Stdio{Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &msg})

@@ -365,7 +365,7 @@ func runFuzzed(t *testing.T, script string, args ...string) {
 		Limits:   shell.Limits{Fuel: 200_000, Bytes: 32 << 20, Depth: 200},
 	})
 	defer sh.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(20*time.Second))
 	defer cancel()
 	var out, msg bytes.Buffer
 	_, err := sh.RunScript(ctx, shell.Script{Text: script, Args: args, Exit: true, Wait: true}, shell.Stdio{Stdout: &out, Stderr: &msg})

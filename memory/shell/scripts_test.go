@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Test_Long_Hostile_Texts_Run_In_Little_Time runs long texts, of brackets that do not close above all, in
@@ -34,7 +35,7 @@ func Test_Long_Hostile_Texts_Run_In_Little_Time(t *testing.T) {
 				t.Parallel()
 				sh := shell.New(shell.Options{Commands: coreutils.Commands()})
 				defer sh.Close()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 				defer cancel()
 				text := strings.Repeat(piece, 100_000/len(piece))
 				if _, err := sh.RunScript(ctx, shell.Script{Text: script, Args: []string{text}, Exit: true}, shell.Stdio{Stdout: io.Discard}); err != nil {

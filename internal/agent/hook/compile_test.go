@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // tree returns a file system of names and texts.
@@ -256,7 +257,7 @@ func Test_No_Source_Map_Of_The_Host_Is_Read(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(deadline.Scale(20 * time.Second)):
 				t.Fatal("it waits for the pipe")
 			}
 		})

@@ -22,6 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // open opens servers and closes them at the end of the test.
@@ -271,7 +272,7 @@ func Test_A_Call_That_Is_Given_Up_Is_Canceled_At_The_Server(t *testing.T) {
 
 // appears waits until a file exists.
 func appears(ctx context.Context, name string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, deadline.Scale(20*time.Second))
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

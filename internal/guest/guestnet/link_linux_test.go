@@ -22,6 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/require"
 )
 
@@ -570,7 +571,7 @@ sys.stdin.read()
 	}
 	select {
 	case <-waiting:
-	case <-time.After(20 * time.Second):
+	case <-time.After(deadline.Scale(20 * time.Second)):
 		t.Error("Accept still waits after Close")
 	}
 	_ = c.Close()

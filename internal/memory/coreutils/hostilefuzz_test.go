@@ -14,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // fuzzMost bounds arguments and inputs of the targets below.
@@ -33,7 +34,7 @@ func fuzzCommand(t *testing.T, args []string, input string, content map[string]s
 		t.Skip("too long")
 	}
 	tree := programtest.NewVirtualTree(t, content)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(20*time.Second))
 	defer cancel()
 	p := shell.NewProc(ctx, shell.ProcOptions{
 		FS: tree, Args: args, Env: []string{"TZ=Europe/Berlin", "LC_ALL=C.UTF-8"}, Dir: "/w", Stdin: strings.NewReader(input), Stdout: io.Discard, Stderr: io.Discard,

@@ -12,6 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/curl"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // answering returns a Way to a server that sends the same response to every request.
@@ -29,7 +30,7 @@ func answering(answer []byte) curl.Way {
 
 func runFuzzed(t *testing.T, way curl.Way, script string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(20*time.Second))
 	defer cancel()
 	sh := shell.New(shell.Options{
 		Commands: coreutils.Commands(), Env: []string{"PATH=/usr/bin"}, Limits: shell.Limits{Fuel: 50_000_000},

@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/curl"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // row is a script that runs in bash with the real program and in memory with ours, against the same server.
@@ -109,7 +110,7 @@ func runReal(t *testing.T, r row, files map[string]string, env []string) result 
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(30*time.Second))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", r.script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(env, "HOME="+dir), time.Second
@@ -180,7 +181,7 @@ func runHere(t *testing.T, r row, files map[string]string, env []string) result 
 	sh := shell.New(shell.Options{FS: tree, Dir: "/w", Env: append(env, "HOME=/w"), Commands: coreutils.Commands()})
 	defer sh.Close()
 	must(sh.Register(curl.Command(way), curl.Wget(way)))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(30*time.Second))
 	defer cancel()
 	var out, msg bytes.Buffer
 	res, err := sh.Run(ctx, r.script, shell.Stdio{Stdout: &out, Stderr: &msg})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // generator writes random expressions that have no assertions but at their ends: for others
@@ -194,7 +195,7 @@ func found(t *testing.T, p string, flags regex.Flags, text string) string {
 // run returns the output of a tool; ok is false when it takes too long.
 func run(t *testing.T, in *bytes.Buffer, args ...string) (out string, ok bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(5*time.Second))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}

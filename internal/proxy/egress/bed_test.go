@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // bed is a proxy on loopback with a name server of its own.
@@ -93,7 +94,7 @@ func (b *bed) expect(t *testing.T, kind Kind) Event {
 	t.Helper()
 	select {
 	case <-b.some:
-	case <-time.After(20 * time.Second):
+	case <-time.After(deadline.Scale(20 * time.Second)):
 		t.Fatal("there is no event")
 	}
 	if err := b.end(); err != nil {

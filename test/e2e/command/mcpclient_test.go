@@ -12,6 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // mcpClient FILE ARG... starts "agent-sandbox mcp ARG..." and sends it the calls of FILE, a line each:
@@ -24,7 +26,7 @@ func mcpClient(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: mcpclient FILE ARG...")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline.Scale(time.Minute))
 	defer cancel()
 	cmd := exec.Command("agent-sandbox", append([]string{"mcp"}, args[1:]...)...) //nolint:noctx // the transport ends it
 	cmd.Path = scratch + "/bin/agent-sandbox"
@@ -96,13 +98,13 @@ func mcpCall(ctx context.Context, session *sdk.ClientSession, line string) (stri
 func awaitFile(ts *testscript.TestScript, name string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(30 * time.Second); ; {
+	for late := time.After(deadline.Scale(30 * time.Second)); ; {
 		if _, err := os.Stat(ts.MkAbs(name)); err == nil {
 			return
 		}
 		select {
 		case <-tick.C:
-		case <-deadline:
+		case <-late:
 			ts.Fatalf("%s was not created in time", name)
 		}
 	}
@@ -112,13 +114,13 @@ func awaitFile(ts *testscript.TestScript, name string) {
 func ended(ts *testscript.TestScript, neg bool, args []string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	late := time.After(deadline.Scale(30 * time.Second))
 	for _, name := range args {
 		mark := strings.TrimSpace(ts.ReadFile(name))
 		for marked(ts, mark) != neg {
 			select {
 			case <-tick.C:
-			case <-deadline:
+			case <-late:
 				ts.Fatalf("a process with %s in its arguments: %v", mark, !neg)
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // freePort returns a port of 127.0.0.1 that had no listener a moment ago.
@@ -45,7 +47,7 @@ read word </tmp/ready`, word))
 // fetch returns what a web server on a port of 127.0.0.1 answers.
 func fetch(t *testing.T, port string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port, http.NoBody)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // forward starts "forward", waits until it reports its address, and returns that with a
@@ -67,7 +69,7 @@ read word </tmp/ready`
 		t.Fatalf("the server inside: %+v", out)
 	}
 	address, end := u.forward(name, "8000")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/page", http.NoBody)
 	if err != nil {

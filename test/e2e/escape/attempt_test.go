@@ -80,7 +80,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	}
 	select {
 	case o.stdout = <-read:
-	case <-time.After(5 * time.Second):
+	case <-time.After(deadline.Scale(5 * time.Second)):
 		o.stdout = "OPEN something holds the output after the command has ended\ntried\n"
 	}
 	if pushed > 0 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/e2e/network"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
@@ -118,7 +119,7 @@ func (h *host) exec(t *testing.T, options []string, script string, args ...strin
 
 func (h *host) run(t *testing.T, name string, args ...string) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(2*time.Minute))
 	defer cancel()
 	cmd := h.prepare(ctx, name, args...)
 	var stdout, stderr bytes.Buffer

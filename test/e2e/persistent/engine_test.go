@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Y20: after a kill at any moment, the next operation finds and removes all remains.
@@ -87,7 +89,7 @@ func (e *ownEngine) start() error {
 	if err := e.cmd.Start(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline.Scale(time.Minute))
 	defer cancel()
 	for dockerAt(e.host, "version").Run() != nil {
 		select {

@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/docker"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // image is the image of the containers in these tests.
@@ -76,7 +77,7 @@ func (p *place) driver() *persist.Driver {
 // create creates the sandbox.
 func (p *place) create(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(time.Minute))
 	defer cancel()
 	spec := sandbox.Spec{
 		Name: name, Workspace: p.work, Env: p.env,
@@ -109,7 +110,7 @@ func (p *place) run(args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(deadline.Scale(time.Minute), func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%q: %w: %s", args, err, &out)

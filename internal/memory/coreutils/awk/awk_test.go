@@ -12,6 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // awkFiles are the input files of these rows.
@@ -338,7 +339,7 @@ func FuzzAwk(f *testing.F) {
 		f.Add(s, "a b c\n1 2 3\n")
 	}
 	f.Fuzz(func(t *testing.T, program, in string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(5*time.Second))
 		defer cancel()
 		p := shell.NewProc(ctx, shell.ProcOptions{
 			Args: []string{"awk", program}, Stdin: strings.NewReader(in), Stdout: io.Discard, Stderr: io.Discard,

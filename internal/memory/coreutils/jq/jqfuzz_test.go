@@ -11,6 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // runLeanJQ runs a program on an input with little fuel, and reports whether it ended in time.
@@ -20,7 +21,7 @@ func runLeanJQ(t *testing.T, args []string, input string, fuel int64) (status in
 	if err := tree.Mkdir(vfs.Cred{}, "/w", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(5*time.Minute))
 	defer cancel()
 	p := shell.NewProc(ctx, shell.ProcOptions{
 		FS: tree, Args: args, Env: []string{}, Dir: "/w", Stdin: strings.NewReader(input), Stdout: io.Discard, Stderr: io.Discard,

@@ -10,6 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Fuzz_Sed_Script runs implausible scripts: they must end soon after their fuel.
@@ -34,7 +35,7 @@ func Fuzz_Sed_Script(f *testing.F) {
 			t.Fatal(err)
 		}
 		programtest.WriteVirtual(t, tree, "/w/in", []byte(input))
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), deadline.Scale(20*time.Second))
 		defer cancel()
 		p := shell.NewProc(ctx, shell.ProcOptions{
 			FS: tree, Args: append(args, "-e", script, "in"), Env: []string{}, Dir: "/w", Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
