@@ -4,11 +4,13 @@ import "context"
 
 // Freezer is implemented by instances whose commands can be stopped and continued as they are.
 type Freezer interface {
-	// Freeze stops all processes of commands between two instructions, also those that commands have left running. Their memory,
-	// open files and timers stay. When it returns, none runs. Until Thaw, Start fails with Conflict; operations on files, Status, snapshots,
-	// Dial and Listen work; a connection waits for Thaw, and so does a signal that a command handles. Close, and the stop of a
-	// persistent sandbox, end the processes without running them again. The time in which a sandbox is frozen counts for limits of time, such as
-	// the wall-clock limit, which kills a frozen command too.
+	// Freeze stops all processes of commands between two instructions, also those that commands have left running. When it returns,
+	// none runs. Their memory and open files stay. Timers of the kernel go on, and a process handles them after Thaw; those of a
+	// sandbox in memory stop.
+	//
+	// Until Thaw, Start fails with Conflict. Operations on files, Status, snapshots, Dial and Listen work; a connection waits for Thaw,
+	// and so does a signal that a command handles. Close, and the stop of a persistent sandbox, end the processes without running them
+	// again. The time counts for limits of time: the wall-clock limit kills a frozen command too.
 	//
 	// Freeze is idempotent. On an error no process is stopped: ctx has ended, Unavailable: processes could not be stopped, or
 	// Unsupported.
