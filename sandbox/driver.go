@@ -261,7 +261,8 @@ type Info struct {
 // Status is the state of a sandbox.
 type Status struct {
 	Info
-	Running int `json:"running"` // commands that run now
+	Running int  `json:"running"`          // commands that run now, or are frozen
+	Frozen  bool `json:"frozen,omitempty"` // the commands are stopped until Thaw; see [Freezer]
 }
 
 // State is the degree to which a driver enforces a rule on this host.

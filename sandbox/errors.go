@@ -17,6 +17,7 @@ const (
 	Invalid     Code = "invalid"     // the caller's input is wrong; nothing was started
 	NotFound    Code = "not_found"   // a path, command or sandbox does not exist
 	Exists      Code = "exists"      // it exists already
+	Conflict    Code = "conflict"    // the sandbox's present state does not allow it, such as a start while it is frozen
 	Denied      Code = "denied"      // the policy or the host refuses it
 	Unsupported Code = "unsupported" // the backend cannot enforce a rule that the spec requires
 	Unavailable Code = "unavailable" // the backend does not work on this host
@@ -33,6 +34,7 @@ var (
 	ErrInvalid     = &Error{Code: Invalid}
 	ErrNotFound    = &Error{Code: NotFound}
 	ErrExists      = &Error{Code: Exists}
+	ErrConflict    = &Error{Code: Conflict}
 	ErrDenied      = &Error{Code: Denied}
 	ErrUnsupported = &Error{Code: Unsupported}
 	ErrUnavailable = &Error{Code: Unavailable}

@@ -45,7 +45,7 @@ const Limit = 5 * time.Minute
 
 // Cases returns the whole contract, in a fixed order.
 func Cases() []Case {
-	return slices.Concat(commandCases(), stdioCases(), listenCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases())
+	return slices.Concat(commandCases(), stdioCases(), listenCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases(), freezeCases())
 }
 
 // Run runs every case as a subtest; see RunCases. For a driver whose Check reports that it cannot start a sandbox here, Run skips

@@ -31,7 +31,7 @@ type instance struct {
 	quiet    sync.RWMutex  // held for reading while a command of a resident sandbox is started
 	over     chan struct{} // closed when a resident sandbox has ended for good
 	building sync.Mutex    // held while the shared isolation of a resident sandbox is built
-	shared   *resident     // under building; nil: not built
+	shared   *resident     // written under building and mu; nil: not built
 	resides  atomic.Int64  // commands that run in it
 }
 
@@ -64,7 +64,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 			ID: i.id, Name: i.spec.Name, Backend: "bwrap",
 			Workspace: i.plan.Workspace, Created: i.created,
 		},
-		Running: i.count(),
+		Running: i.count(), Frozen: i.isFrozen(),
 	}, nil
 }
 

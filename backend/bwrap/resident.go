@@ -122,6 +122,8 @@ func (i *instance) ensureResident(ctx context.Context) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.shared = r
 	return r, nil
 }

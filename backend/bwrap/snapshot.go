@@ -94,9 +94,13 @@ func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 func (i *instance) Rest(context.Context) (release func(), err error) {
 	i.quiet.Lock()
 	i.mu.Lock()
-	running := i.count()
+	running, frozen := i.count(), i.isFrozen()
 	i.mu.Unlock()
-	if running > 0 {
+	switch {
+	case frozen: // another isolation would not be
+		i.quiet.Unlock()
+		return nil, sandbox.Frozen()
+	case running > 0:
 		i.quiet.Unlock()
 		return nil, sandbox.Errorf(sandbox.Denied, "commands run in the sandbox").WithHint("wait until they have ended, or stop the sandbox")
 	}
@@ -119,11 +123,14 @@ func (i *instance) resting(ctx context.Context, f func(u *stage.Use) error) (err
 	shared := i.shared
 	i.building.Unlock()
 	if shared != nil {
-		thaw, err := freeze(ctx, shared.process)
+		resume, err := shared.session.Pause(ctx)
+		if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+			return shared.ended()
+		}
 		if err != nil {
 			return err
 		}
-		defer thaw()
+		defer resume()
 		return f(shared.process.staged.use)
 	}
 	st, err := i.ownStage(ctx)
@@ -191,6 +198,8 @@ func (i *instance) endRunning() error {
 	for _, p := range running {
 		<-p.ended
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.shared = nil
 	return nil
 }

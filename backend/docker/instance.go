@@ -160,7 +160,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 		Info: sandbox.Info{
 			ID: i.id, Name: i.spec.Name, Backend: i.driver.Name(), Workspace: i.plan.Workspace, Created: i.created,
 		},
-		Running: int(i.running.Load()),
+		Running: int(i.running.Load()), Frozen: i.isFrozen(),
 	}, nil
 }
 

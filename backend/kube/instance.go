@@ -336,7 +336,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 		Info: sandbox.Info{
 			ID: i.SandboxID, Name: i.Spec.Name, Backend: i.driver.Name(), Workspace: i.Plan.Workspace, Created: i.created,
 		},
-		Running: int(i.running.Load()),
+		Running: int(i.running.Load()), Frozen: i.session.IsFrozen(),
 	}, nil
 }
 

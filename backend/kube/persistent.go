@@ -488,7 +488,7 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 		return persist.State{Running: true}, err
 	}
 	st, err := i.readState(ctx)
-	return persist.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
+	return persist.State{Running: true, Commands: st.Running, Frozen: st.Frozen}, errors.Join(err, i.detach(ctx))
 }
 
 // Log returns the output of the pod's first process; empty if the sandbox has no pod. The caller closes it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"sync"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
-	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -57,7 +56,8 @@ func (k *persistentInstance) Start(ctx context.Context, cmd sandbox.Cmd, stdio s
 	if err != nil {
 		return nil, err
 	}
-	return i.Start(ctx, cmd, stdio)
+	p, err := i.Start(ctx, cmd, stdio)
+	return p, persist.NameFrozen(err, k.Record.ID)
 }
 
 // CheckDial returns Unsupported for a pod without a network.
@@ -98,7 +98,7 @@ func (k *persistentInstance) Status(ctx context.Context) (sandbox.Status, error)
 	if err != nil {
 		return st, err
 	}
-	st.Running = inner.Running
+	st.Running, st.Frozen = inner.Running, inner.Frozen
 	return st, nil
 }
 
@@ -193,11 +193,4 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 		return 0, sandbox.Errorf(sandbox.Internal, "the guest's state is longer than %d bytes", maxState)
 	}
 	return b.Buffer.Write(p)
-}
-
-// pauseCommands stops all commands until resume is called or the connection ends.
-func (i *instance) pauseCommands(ctx context.Context) (resume func(), err error) {
-	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error {
-		return i.session.Operate(ctx, podinit.OpPause, nil, answer)
-	})
 }

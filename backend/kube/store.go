@@ -134,7 +134,7 @@ func (k *persistentInstance) whilePaused(ctx context.Context, f func() error) er
 		}
 		return f()
 	}
-	resume, err := i.pauseCommands(ctx)
+	resume, err := i.session.Pause(ctx)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type instance struct {
 
 	mu      sync.Mutex
 	closed  bool
+	frozen  bool
 	running map[*process]struct{}     // running commands, and those that have left background processes
 	taken   map[string]memorySnapshot // by name; only when saved is nil
 }
@@ -91,7 +92,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	}
 	return sandbox.Status{
 		Info:    sandbox.Info{ID: i.id, Name: i.spec.Name, Backend: i.driver.Name(), Workspace: i.plan.Workspace, Created: i.created},
-		Running: n,
+		Running: n, Frozen: i.frozen,
 	}, nil
 }
 
@@ -181,6 +182,9 @@ func (i *instance) add(p *process) error {
 	defer i.mu.Unlock()
 	if i.closed {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	if i.frozen {
+		return sandbox.Frozen()
 	}
 	for old := range i.running {
 		if old.hasCommandEnded() && old.hasEnded() { // its background processes have ended meanwhile

@@ -77,6 +77,9 @@ func (i *instance) Restore(_ context.Context, name string) error {
 	i.quiet.Lock()
 	defer i.quiet.Unlock()
 	i.kill()
+	if _, err := i.setFrozen(false); err != nil {
+		return err
+	}
 	if err := i.tree.load(s); err != nil {
 		return err
 	}

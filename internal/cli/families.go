@@ -46,6 +46,7 @@ func families(a *console.App) []family {
 		{"persistent", "PERSISTENT SANDBOXES", []row{
 			{"create a sandbox that stays; destroy it, or all that are stopped", list{persistent.NewCreate(a), persistent.NewDestroy(a), persistent.NewPrune(a)}},
 			{"start or stop sandboxes", list{persistent.NewStart(a), persistent.NewStop(a)}},
+			{"stop the processes of a sandbox where they are; continue them", list{persistent.NewFreeze(a), persistent.NewThaw(a)}},
 			{"show sandboxes, and what happened in them", list{persistent.NewList(a), persistent.NewStatus(a), persistent.NewLogs(a)}},
 			{"copy files into or out of a sandbox", list{files.NewPut(a), files.NewGet(a)}},
 			{"forward ports of 127.0.0.1 into a sandbox", list{persistent.NewForward(a)}},

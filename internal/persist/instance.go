@@ -41,7 +41,11 @@ func (i *instance) ID() string { return i.name }
 func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
 
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY, Leave: cmd.Leave}, stdio)
+	p, err := i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY, Leave: cmd.Leave}, stdio)
+	if err != nil {
+		return nil, NameFrozen(err, i.name)
+	}
+	return p, nil
 }
 
 func (i *instance) Files() sandbox.Files { return files.New(i.Start) }

@@ -46,7 +46,8 @@ type Lifecycle interface { //nolint:interfacebloat // one method per command; an
 // State is the state of a persistent sandbox.
 type State struct {
 	Running  bool
-	Commands int // number of running commands
+	Commands int  // number of running commands
+	Frozen   bool // they are stopped; see [sandbox.Freezer]
 }
 
 // Cluster locates a sandbox in a cluster, by names of the user's kubeconfig and of the cluster. It contains no secret.
@@ -78,7 +79,7 @@ func (d *Driver) State(ctx context.Context, name string) (State, error) {
 	if err != nil {
 		return State{Running: true}, err
 	}
-	return State{Running: true, Commands: i.first.Running}, i.Detach()
+	return State{Running: true, Commands: i.first.Running, Frozen: i.first.Frozen}, i.Detach()
 }
 
 // Stop ends the processes of a sandbox and its keeper; see [Lifecycle].

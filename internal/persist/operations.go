@@ -22,6 +22,8 @@ const (
 	opRest           = "rest"
 	opRefused        = "refused"
 	opAdopt          = "adopt"
+	opFreeze         = "freeze"
+	opThaw           = "thaw"
 )
 
 // Operator is implemented by instances of drivers with further operations, and by instances of [Driver], which pass
@@ -68,6 +70,8 @@ func Perform(ctx context.Context, i sandbox.Instance, op string, arg json.RawMes
 		return performSnapshot(ctx, i, op, a.Name, answer)
 	case opRest:
 		return rest(ctx, i, answer)
+	case opFreeze, opThaw:
+		return performFreeze(ctx, i, op)
 	}
 	if o, ok := sandbox.As[Operator](i); ok {
 		return o.Operate(ctx, op, arg, answer)
@@ -101,6 +105,17 @@ func performSnapshot(ctx context.Context, i sandbox.Instance, op, name string, a
 		return s.RemoveSnapshot(ctx, name)
 	}
 	return s.Snapshot(ctx, name)
+}
+
+func performFreeze(ctx context.Context, i sandbox.Instance, op string) error {
+	f, ok := sandbox.As[sandbox.Freezer](i)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "sandboxes of this backend cannot be frozen")
+	}
+	if op == opThaw {
+		return f.Thaw(ctx)
+	}
+	return f.Freeze(ctx)
 }
 
 // rest calls Rest and releases the sandbox when ctx ends.
@@ -166,6 +181,20 @@ func (o Operated) RemoveSnapshot(ctx context.Context, name string) error {
 // Snapshots implements [sandbox.Snapshotter].
 func (o Operated) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
 	return list, o.Ask(ctx, opSnapshots, nil, &list)
+}
+
+// Freeze implements [sandbox.Freezer].
+func (o Operated) Freeze(ctx context.Context) error { return o(ctx, opFreeze, nil, nil) }
+
+// Thaw implements [sandbox.Freezer].
+func (o Operated) Thaw(ctx context.Context) error { return o(ctx, opThaw, nil, nil) }
+
+// NameFrozen adds the command that thaws a persistent sandbox to the error of a start in a frozen one.
+func NameFrozen(err error, name string) error {
+	if sandbox.CodeOf(err) != sandbox.Conflict {
+		return err
+	}
+	return sandbox.Errorf(sandbox.Conflict, "sandbox %s is frozen", name).WithHint("'agent-sandbox thaw %s' continues it", name)
 }
 
 // SaveState performs what [sandbox.StateKeeper] describes.

@@ -78,6 +78,12 @@ func (s *stopped) Start(context.Context, sandbox.Cmd, sandbox.Stdio) (sandbox.Pr
 	return nil, isStopped(s.name)
 }
 
+// Freeze fails: the sandbox is stopped.
+func (s *stopped) Freeze(context.Context) error { return isStopped(s.name) }
+
+// Thaw fails: the sandbox is stopped.
+func (s *stopped) Thaw(context.Context) error { return isStopped(s.name) }
+
 func (s *stopped) Files() sandbox.Files { return files.New(s.Start) }
 
 // Status returns the status from the record.

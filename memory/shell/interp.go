@@ -130,6 +130,7 @@ func (sh *interp) spend(n int) bool {
 
 func (sh *interp) tickSlow() bool {
 	sh.fill()
+	sh.m.gate.Pass(sh.ctx)
 	if sh.ctx.Err() != nil {
 		sh.die(sh.ctx)
 		return false

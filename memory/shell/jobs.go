@@ -128,11 +128,19 @@ func (c *jobControl) block(done <-chan struct{}) (signal int) {
 	if bits := c.sh.p.Pending.Load(); bits != 0 {
 		return c.taken(bits)
 	}
+	c.sh.m.gate.Block()
+	woken := false
 	select {
 	case <-done:
 	case <-wake:
-		return c.taken(c.sh.p.Pending.Load())
+		woken = true
 	case <-c.sh.ctx.Done():
+	}
+	c.sh.m.gate.Unblock(c.sh.ctx)
+	if woken {
+		return c.taken(c.sh.p.Pending.Load())
+	}
+	if c.sh.ctx.Err() != nil {
 		c.sh.tickSlow()
 	}
 	return 0

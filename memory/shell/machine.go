@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/gate"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
@@ -74,6 +75,7 @@ type machine struct {
 	zone     func(name string) *time.Location // what TZ names; nil: UTC only
 	life     context.Context                  //nolint:containedctx // The machine's own end.
 	wait     sync.WaitGroup                   // goroutines of processes
+	gate     gate.Gate                        // which they pass
 
 	table   *process.Table
 	mu      sync.Mutex

@@ -71,6 +71,7 @@ func (p *Proc) Spend(n int) error {
 	}
 	need := -p.gas
 	p.gas = 0
+	p.sh.m.gate.Pass(p.ctx)
 	if err := p.ctx.Err(); err != nil {
 		return context.Cause(p.ctx)
 	}
@@ -79,6 +80,12 @@ func (p *Proc) Spend(n int) error {
 	}
 	p.gas = fuelBatch
 	return nil
+}
+
+// Sleep waits for a time, not counting the time in which the machine is frozen, or until done, which may be nil, is closed. False: done
+// was closed, or the process ends.
+func (p *Proc) Sleep(d time.Duration, done <-chan struct{}) bool {
+	return p.sh.m.gate.Sleep(p.ctx, d, done)
 }
 
 // fuelBatch is the fuel that a process takes from its machine at once. It bounds how long

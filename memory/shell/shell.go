@@ -180,6 +180,8 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer unhook()
 	s.m.begin(run, cancel)
+	s.m.gate.Enter(run)
+	defer s.m.gate.Leave()
 	s.frozen = nil
 	sh := s.sh
 	if sc.Aside {
@@ -198,7 +200,9 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 		sh.fds = fd.NewTable()
 		sh.showFds()
 	}
+	s.m.gate.Block()
 	sh.detach(run, sc.Wait)
+	s.m.gate.Unblock(run)
 	if ctx.Err() != nil {
 		s.m.waitDying()
 	}
@@ -472,7 +476,7 @@ func (st *State) fork() *interp {
 
 func newShellOn(m *machine) *Shell {
 	s := &Shell{m: m}
-	life, stop := context.WithCancel(context.Background())
+	life, stop := context.WithCancel(m.gate.With(context.Background()))
 	m.life, m.run, s.stop = life, life, stop
 	return s
 }
@@ -514,6 +518,20 @@ func (s *Shell) opened() {
 		s.Signal(sig)
 	}
 }
+
+// Freeze stops all processes of the machine where they are until Thaw, also of later Runs. When it returns, none runs; one that waits
+// for the network continues its wait. Deadlines of sleep and timeout move by the time until Thaw. Freeze is idempotent. On an error,
+// that of ctx, none is stopped.
+func (s *Shell) Freeze(ctx context.Context) error {
+	err := s.m.gate.Shut(ctx, s.m.table.Alert)
+	if err != nil {
+		s.m.gate.Open()
+	}
+	return err
+}
+
+// Thaw continues the processes that Freeze has stopped.
+func (s *Shell) Thaw() { s.m.gate.Open() }
 
 // waitDying waits for processes that a signal ends, so that none is left after Run. They look often;
 // one that is held up by its owner, such as by a write that blocks, is not waited for very long.

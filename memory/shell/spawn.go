@@ -68,6 +68,8 @@ func (p *Proc) Start(s Spawn) (*Child, error) {
 		q.Ignored.Or(1 << (uint(sig) & 63))
 	}
 	m.wait.Go(func() {
+		m.gate.Enter(q.Ctx)
+		defer m.gate.Leave()
 		q.End(c.guarded(func(c *interp) int { return c.external(s.Args) }))
 	})
 	return &Child{q}, nil

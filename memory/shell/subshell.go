@@ -167,9 +167,13 @@ func (c *jobControl) await(out *fd.Capture) {
 	if done == nil {
 		return
 	}
+	c.sh.m.gate.Block()
 	select {
 	case <-done:
 	case <-c.sh.ctx.Done():
+	}
+	c.sh.m.gate.Unblock(c.sh.ctx)
+	if c.sh.ctx.Err() != nil {
 		c.sh.tickSlow()
 	}
 }
@@ -318,6 +322,8 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 		sh.jobsOf().AddSubstitution(p)
 	}
 	sh.m.wait.Go(func() {
+		sh.m.gate.Enter(p.Ctx)
+		defer sh.m.gate.Leave()
 		st := child.guarded(run)
 		p.Signal = child.signaled
 		p.End(st)

@@ -321,9 +321,13 @@ func (s *processState) waitStopped() {
 		if !s.p.IsStopped() {
 			return
 		}
+		s.m.gate.Block()
 		select {
 		case <-changes:
 		case <-s.ctx.Done():
+		}
+		s.m.gate.Unblock(s.ctx)
+		if s.ctx.Err() != nil {
 			return
 		}
 	}

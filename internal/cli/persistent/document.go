@@ -18,8 +18,8 @@ import (
 // document is a persistent sandbox as JSON.
 type document struct {
 	sandbox.Info
-	State   string           `json:"state"`             // "running", "stopped", "gone" from its cluster, or "unknown"
-	Running int              `json:"running"`           // commands that run now
+	State   string           `json:"state"`             // "running", "frozen", "stopped", "gone" from its cluster, or "unknown"
+	Running int              `json:"running"`           // commands that run now, or are frozen
 	Idle    sandbox.Duration `json:"idle,omitempty"`    // as set at creation
 	TTL     sandbox.Duration `json:"ttl,omitempty"`     // as set at creation
 	Stage   string           `json:"stage,omitempty"`   // on which commands run
@@ -92,6 +92,9 @@ func queryDocument(ctx context.Context, k inventory.Sandbox, r persist.Record) d
 	st, err := k.State(ctx, k.ID)
 	if st.Running {
 		doc.State, doc.Running = "running", st.Commands
+	}
+	if st.Frozen {
+		doc.State = "frozen"
 	}
 	if err != nil {
 		doc.Problem = err.Error()

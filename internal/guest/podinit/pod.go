@@ -8,7 +8,6 @@ const (
 	OpStatus = "status" // answers with a [State]
 	OpKill   = "kill"   // ends all commands
 	OpEnd    = "end"    // ends all commands and the pod; the end of the session is the answer
-	OpPause  = "still"  // stops all commands, answers with a line, and continues them when the client has left
 )
 
 // ExitUnstarted is the exit status of a join without --wait or --wake when the first process of the pod accepts no connections: it
@@ -19,6 +18,7 @@ const ExitUnstarted = 3
 type State struct {
 	Running int       `json:"running"` // commands
 	Started time.Time `json:"started"` // the guest
+	Frozen  bool      `json:"frozen"`  // the commands are stopped; see package session
 }
 
 // Names through which the pod's containers end together.

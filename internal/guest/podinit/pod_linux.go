@@ -226,6 +226,7 @@ func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answ
 		h.mu.Lock()
 		state := State{Running: h.running, Started: h.started}
 		h.mu.Unlock()
+		state.Frozen = h.server.IsFrozen()
 		return json.NewEncoder(answer).Encode(state)
 	case OpKill:
 		h.server.KillAll()
@@ -234,15 +235,6 @@ func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answ
 		h.server.KillAll()
 		h.log.Info("stopped")
 		h.end()
-		<-ctx.Done()
-		return nil
-	case OpPause:
-		h.count(1) // the sandbox is not idle
-		defer h.count(-1)
-		defer h.server.Still()()
-		if _, err := io.WriteString(answer, OpPause+"\n"); err != nil {
-			return err
-		}
 		<-ctx.Done()
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +31,9 @@ type Connection struct {
 	Client
 
 	relays *relays
+
+	freezing sync.Mutex  // held during Freeze and Thaw
+	frozen   atomic.Bool // this connection has frozen the sandbox
 }
 
 // Connect exchanges greetings with the guest at the other end of conn; ctx limits only that. Unavailable: the other end

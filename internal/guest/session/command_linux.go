@@ -19,6 +19,7 @@ type command struct {
 	*asked
 
 	runners *runners
+	own     bool // an operation on files, which also a frozen sandbox has
 
 	runner *runner
 	input  *os.File // writing end of its input, or nil
@@ -118,10 +119,17 @@ func (c *command) exit() (code, signal int) {
 
 // start passes the request to a runner, and returns the sources of the output.
 func (c *command) start() (outputs map[byte]*os.File, why *failure) {
+	if !c.own {
+		release, ok := c.runners.freezer.admit()
+		if !ok {
+			return nil, frozenFailure()
+		}
+		defer release()
+	}
 	theirs, ours, err := c.streams()
 	defer theirs.close()
 	if err == nil {
-		c.runner, err = c.runners.acquire()
+		c.runner, err = c.runners.acquire(c.own)
 	}
 	if err == nil {
 		err = c.runner.send(c.req, theirs)
@@ -264,8 +272,11 @@ func (c *command) obey() {
 	}
 }
 
-// signal sends a signal to the command's process group.
+// signal sends a signal to the command's process group. SIGCONT would continue a frozen command.
 func (c *command) signal(sig unix.Signal) {
+	if sig == unix.SIGCONT && c.runners.freezer.postpone(func() { c.signal(sig) }) {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pid > 0 {

@@ -148,7 +148,7 @@ func refused(data []byte, program string) error {
 
 // codes are the error codes that the other end may send.
 var codes = []sandbox.Code{
-	sandbox.Invalid, sandbox.NotFound, sandbox.Exists, sandbox.Denied, sandbox.Unsupported,
+	sandbox.Invalid, sandbox.NotFound, sandbox.Exists, sandbox.Conflict, sandbox.Denied, sandbox.Unsupported,
 	sandbox.Unavailable, sandbox.Exhausted, sandbox.Closed, sandbox.Internal,
 }
 

@@ -2,9 +2,11 @@ package session
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -27,6 +29,8 @@ type runners struct {
 	idle   []*runner
 	reaped uint64
 	closed bool
+
+	freezer *freezer
 }
 
 // runner is a process that holds all processes of one command.
@@ -34,11 +38,13 @@ type runner struct {
 	pid  int
 	link *os.File
 	dead chan struct{} // closed when the runner was reaped
+	own  bool          // under runners.mu: it runs an operation on files, which works in a frozen sandbox
 }
 
 func newRunners(line []string) *runners {
 	s := &runners{line: line, fork: syscall.ForkExec, all: map[int]*runner{}}
 	s.change = sync.NewCond(&s.mu)
+	s.freezer = &freezer{runners: s}
 	go s.reap()
 	if os.Getpid() == 1 {
 		go s.adopt()
@@ -89,22 +95,23 @@ func (s *runners) through(fork func(path string, line []string, attr *syscall.Pr
 
 // prepare starts a runner for the first command.
 func (s *runners) prepare() {
-	if r, err := s.start(); err == nil {
+	if r, err := s.start(false); err == nil {
 		s.release(r)
 	}
 }
 
-// acquire returns an idle runner.
-func (s *runners) acquire() (*runner, error) {
+// acquire returns an idle runner, for a command or for an operation of our own.
+func (s *runners) acquire(own bool) (*runner, error) {
 	s.mu.Lock()
 	if n := len(s.idle); n > 0 {
 		r := s.idle[n-1]
 		s.idle = s.idle[:n-1]
+		r.own = own
 		s.mu.Unlock()
 		return r, nil
 	}
 	s.mu.Unlock()
-	return s.start()
+	return s.start(own)
 }
 
 // release takes back a runner without processes below it.
@@ -118,7 +125,7 @@ func (s *runners) release(r *runner) {
 	s.idle = append(s.idle, r)
 }
 
-func (s *runners) start() (*runner, error) {
+func (s *runners) start(own bool) (*runner, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -148,7 +155,7 @@ func (s *runners) start() (*runner, error) {
 		_ = unix.Close(pair[0])
 		return nil, err
 	}
-	r := &runner{pid: pid, link: os.NewFile(uintptr(pair[0]), "runner"), dead: make(chan struct{})}
+	r := &runner{pid: pid, link: os.NewFile(uintptr(pair[0]), "runner"), dead: make(chan struct{}), own: own}
 	s.all[pid] = r
 	s.change.Broadcast()
 	return r, nil
@@ -224,29 +231,6 @@ func (s *runners) killRunning() {
 	s.sweep()
 }
 
-// still stops all processes below this one except idle runners, until resume is called.
-func (s *runners) still() (resume func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stopped, idle := map[int]bool{}, map[int]bool{}
-	for _, r := range s.idle {
-		idle[r.pid] = true
-	}
-	for found := true; found; {
-		found = false
-		for _, pid := range below(func(pid int) bool { return idle[pid] }) {
-			if !stopped[pid] && unix.Kill(pid, unix.SIGSTOP) == nil {
-				stopped[pid], found = true, true
-			}
-		}
-	}
-	return func() {
-		for pid := range stopped {
-			_ = unix.Kill(pid, unix.SIGCONT) // it may have ended
-		}
-	}
-}
-
 // sweep kills the processes below this one that are not below a living runner, until there are none. It stops all of
 // them before it kills the first, because a stopped process cannot start a replacement.
 func (s *runners) sweep() {
@@ -267,7 +251,8 @@ func (s *runners) sweep() {
 		if len(list) == 0 {
 			return
 		}
-		for _, pid := range list {
+		// The kernel continues the stopped jobs of a shell that ends before them.
+		for _, pid := range slices.Backward(list) {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		// The goroutine that reaps the killed processes signals change.
@@ -277,20 +262,65 @@ func (s *runners) sweep() {
 	}
 }
 
-// strays returns the processes below this one that are not below a living runner.
-func (s *runners) strays() []int { return below(func(pid int) bool { return s.all[pid] != nil }) }
-
-// below returns the processes below this one, without the given ones and the processes below those.
-func below(without func(pid int) bool) []int {
-	children := processTree()
+// strays returns the processes below this one that are not below a living runner, parents before their children.
+func (s *runners) strays() []int {
+	children, _ := processTree()
 	var out []int
-	for todo := []int{os.Getpid()}; len(todo) > 0; {
-		pid := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, child := range children[pid] {
-			if !without(child) {
-				out = append(out, child)
-				todo = append(todo, child)
+	for todo := []int{os.Getpid()}; len(todo) > 0; todo = todo[1:] {
+		for _, e := range children[todo[0]] {
+			if s.all[e.pid] == nil {
+				out = append(out, e.pid)
+				todo = append(todo, e.pid)
+			}
+		}
+	}
+	return out
+}
+
+// commands returns the living processes of commands, parents before their children. complete is false if a process has ended
+// meanwhile.
+func (s *runners) commands() (list []entry, complete bool) {
+	s.mu.Lock()
+	all := map[int]bool{} // runner → it has processes of a command
+	for pid, r := range s.all {
+		all[pid] = !r.own && !slices.Contains(s.idle, r)
+	}
+	s.mu.Unlock()
+	children, complete := processTree()
+	for todo := []int{os.Getpid()}; len(todo) > 0; todo = todo[1:] {
+		for _, e := range children[todo[0]] {
+			busy, isRunner := all[e.pid]
+			if isRunner && !busy {
+				continue
+			}
+			todo = append(todo, e.pid)
+			if !isRunner && !isDead(e) {
+				list = append(list, e)
+			}
+		}
+	}
+	return list, complete
+}
+
+// isDead reports whether no thread of a process is left. Its first thread can have ended before others.
+func isDead(e entry) bool {
+	return (e.state == 'Z' || e.state == 'X') && len(numbers("/proc/"+strconv.Itoa(e.pid)+"/task")) <= 1
+}
+
+// spared returns the processes below this one that are not of commands, runners first. children are those of all processes.
+func (s *runners) spared(children map[int][]entry) []int {
+	s.mu.Lock()
+	own := map[int]bool{}
+	for pid, r := range s.all {
+		own[pid] = r.own
+	}
+	s.mu.Unlock()
+	out := slices.Collect(maps.Keys(own))
+	for pid, is := range own {
+		for todo := []int{pid}; is && len(todo) > 0; todo = todo[1:] {
+			for _, e := range children[todo[0]] {
+				out = append(out, e.pid)
+				todo = append(todo, e.pid)
 			}
 		}
 	}

@@ -89,9 +89,8 @@ func resetSignal(s syscall.Signal) {
 // stay. It is safe for concurrent use.
 func (s *Server) Serve(conn io.ReadWriteCloser) error { return s.serve(conn, func() {}) }
 
-// Still stops all commands until resume is called. Commands started meanwhile run; only they could continue the stopped
-// ones.
-func (s *Server) Still() (resume func()) { return s.runners.still() }
+// IsFrozen reports whether [Connection.Freeze] of any session has stopped the commands.
+func (s *Server) IsFrozen() bool { return s.runners.freezer.isFrozen() }
 
 // KillAll kills all commands. Commands can be started afterwards.
 func (s *Server) KillAll() { s.runners.killRunning() }
@@ -182,6 +181,10 @@ func (s *supervisor) command(a *asked) {
 	if g := s.guardian(); g != nil {
 		g.once.again() // only the host starts commands
 	}
+	if isFreezing(a.req.Op) {
+		s.freeze(a)
+		return
+	}
 	if a.req.Op != "" && s.options.Operation != nil {
 		a.operate(s.ctx, s.options.Operation)
 		return
@@ -194,14 +197,25 @@ func (s *supervisor) command(a *asked) {
 		s.options.Busy(1)
 		defer s.options.Busy(-1)
 	}
-	if s.options.Inside != nil && s.guardian() == nil { // the guard covers operations on files, too
-		if run, ok := s.options.Inside(plainStrings(a.req.Args), a.req.Dir); ok {
+	c := &command{runners: s.runners, asked: a}
+	if s.options.Inside != nil {
+		run, ok := s.options.Inside(plainStrings(a.req.Args), a.req.Dir)
+		if ok && s.guardian() == nil { // the guard covers operations on files, too
 			serveInside(a, run)
 			return
 		}
+		c.own = ok
 	}
-	c := &command{runners: s.runners, asked: a}
 	c.serve()
+}
+
+// freeze performs an operation of the freezer. A paused sandbox is not idle.
+func (s *supervisor) freeze(a *asked) {
+	if s.options.Busy != nil {
+		s.options.Busy(1)
+		defer s.options.Busy(-1)
+	}
+	a.operate(s.ctx, s.runners.freezer.operate)
 }
 
 // serveInside executes the guest's own commands.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/gate"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -118,10 +119,14 @@ func (d *Description) Read(ctx context.Context, b []byte) (int, error) {
 		return 0, io.EOF
 	case d.File == nil && d.Host == nil:
 		return 0, syscall.EBADF
-	case d.Host != nil:
-		return d.Host.read(ctx, b)
 	case d.Seek:
 		return d.File.Read(b)
+	}
+	g := gate.Of(ctx)
+	g.Block()
+	defer g.Unblock(ctx)
+	if d.Host != nil {
+		return d.Host.read(ctx, b)
 	}
 	return d.File.WithContext(ctx).Read(b)
 }
@@ -148,10 +153,15 @@ func (d *Description) Write(ctx context.Context, b []byte) (int, error) {
 		return 0, syscall.EBADF
 	case d.capt != nil:
 		return d.capt.Write(b)
-	case d.Host != nil:
-		return d.Host.write(b)
 	case d.Seek:
 		return d.File.Write(b)
+	}
+	g := gate.Of(ctx)
+	g.Pass(ctx)
+	g.Block()
+	defer g.Unblock(ctx)
+	if d.Host != nil {
+		return d.Host.write(b)
 	}
 	return d.File.WithContext(ctx).Write(b)
 }

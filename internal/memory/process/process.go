@@ -210,6 +210,15 @@ func (t *Table) Changes() <-chan struct{} {
 	return t.change
 }
 
+// Alert makes the owners of all processes look at their state.
+func (t *Table) Alert() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.procs {
+		p.Attention.Store(true)
+	}
+}
+
 // Find returns the process with a number, nil for none.
 func (t *Table) Find(pid int) *Process {
 	t.mu.Lock()

@@ -52,6 +52,7 @@ var preparations = []struct{ line, script string }{
 	{` try( |$)`, `[[ $LINE = *" create "* ]] || agent-sandbox create --stage try`},
 	{`(restore|--snapshot|--remove).* before-upgrade`, `name=work; [[ $LINE != *" try "* ]] || name=try; agent-sandbox snapshot $name before-upgrade`},
 	{`start work`, `agent-sandbox stop work`},
+	{`^agent-sandbox thaw`, `agent-sandbox freeze work`},
 	{`^agent-sandbox trust`, `cp -r examples/assistants/* . && echo '{}' > .agent-sandbox.json`},
 	{`trust --remove`, `agent-sandbox trust --yes`},
 	{`^agent-sandbox import$`, `rm fence.json ~/.srt-settings.json`},

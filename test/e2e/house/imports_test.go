@@ -73,7 +73,7 @@ var arrows = []struct {
 	{"memory", []string{"memory", "internal/memory"}},
 	{"memory/vfs", []string{"internal/memory/tarfile"}},
 	{"memory/shell", []string{
-		"memory/vfs", "internal/memory/array", "internal/memory/char", "internal/memory/errno", "internal/memory/fd", "internal/memory/pattern",
+		"memory/vfs", "internal/memory/array", "internal/memory/char", "internal/memory/errno", "internal/memory/fd", "internal/memory/gate", "internal/memory/pattern",
 		"internal/memory/printf", "internal/memory/process", "internal/memory/quote", "internal/memory/regex", "internal/memory/signal",
 		"internal/memory/strftime", "internal/memory/syntax", "memory/shell/internal",
 	}},
@@ -83,7 +83,8 @@ var arrows = []struct {
 	{"internal/memory/array", nil},
 	{"internal/memory/char", []string{"internal/memory/syntax"}},
 	{"internal/memory/errno", nil},
-	{"internal/memory/fd", []string{"memory/vfs", "internal/memory/errno"}},
+	{"internal/memory/fd", []string{"memory/vfs", "internal/memory/errno", "internal/memory/gate"}},
+	{"internal/memory/gate", nil},
 	{"internal/memory/pattern", []string{"internal/memory/char"}},
 	{"internal/memory/process", []string{"internal/memory/fd", "internal/memory/signal"}},
 	{"internal/memory/printf", []string{"internal/memory/char", "internal/memory/quote"}},

@@ -11,14 +11,10 @@ import (
 
 // WaitFor waits, and returns the exit status.
 func WaitFor(p *shell.Proc, d time.Duration) int {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	if p.Sleep(d, nil) {
 		return 0
-	case <-p.Context().Done():
-		return p.Status(p.Context().Err())
 	}
+	return p.Status(p.Context().Err())
 }
 
 // ParseInterval reads a number of seconds, minutes (m), hours (h) or days (d).

@@ -120,15 +120,11 @@ func (t *timeLimit) watch(child *shell.Child, name string, limit time.Duration, 
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-child.Done():
+	if !t.proc.Sleep(limit, child.Done()) {
+		if t.proc.Context().Err() != nil {
+			child.Signal(9)
+		}
 		return false, true
-	case <-t.proc.Context().Done():
-		child.Signal(9)
-		return false, true
-	case <-timer.C:
 	}
 	if t.verbose {
 		t.proc.Warn("sending signal %s to command %s", signalName(sig), quoting.Name(name))

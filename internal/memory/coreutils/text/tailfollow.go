@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -56,8 +55,6 @@ func (t *tail) watch() (status int) {
 			}
 		}
 	}()
-	tick := time.NewTicker(t.interval)
-	defer tick.Stop()
 	for {
 		for _, f := range t.followed {
 			t.more(f)
@@ -68,11 +65,9 @@ func (t *tail) watch() (status int) {
 		if t.ended != nil || t.pid > 0 && !t.isAlive() {
 			return 0
 		}
-		select {
-		case <-t.p.Context().Done():
+		if !t.p.Sleep(t.interval, nil) {
 			t.ended = t.p.Context().Err()
 			return 0
-		case <-tick.C:
 		}
 	}
 }

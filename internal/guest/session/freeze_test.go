@@ -1,0 +1,115 @@
+//go:build linux
+
+package session_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
+)
+
+func Test_A_Freeze_Stops_Processes_That_Are_Hard_To_Stop(t *testing.T) {
+	for _, row := range []struct{ name, program, script string }{
+		{
+			name: "its first thread has ended", program: "/usr/bin/python3",
+			script: `import ctypes, threading, time
+def count():
+    while True:
+        with open("count", "a") as f: f.write("x")
+        time.sleep(0.005)
+threading.Thread(target=count).start()
+ctypes.CDLL(None).pthread_exit(0)`,
+		},
+		{
+			name: "its child continues it", program: "/bin/sh",
+			script: `P=$$; (while :; do kill -CONT $P; done) & while :; do echo x >>count; done`,
+		},
+		{
+			name: "its grandchild continues both", program: "/bin/sh",
+			script: `P=$$; sh -c 'sh -c "while :; do kill -CONT $PPID '$P'; done" & while :; do echo x >>count; done' & wait`,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := exec.LookPath(row.program); err != nil {
+				t.Skip(err)
+			}
+			dir := t.TempDir()
+			c, _ := guest(t)
+			cmd := session.Command{Args: []string{row.program, "-c", row.script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+			if _, err := c.Start(t.Context(), cmd, sandbox.Stdio{}); err != nil {
+				t.Fatal(err)
+			}
+			count := filepath.Join(dir, "count")
+			for range 3 {
+				awaitGrowth(t, count)
+				if err := c.Freeze(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				before := sizeOf(count)
+				<-time.After(50 * time.Millisecond) // ten turns of the slowest
+				if after := sizeOf(count); after != before {
+					t.Errorf("a frozen process has written %d bytes", after-before)
+				}
+				if err := c.Thaw(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			awaitGrowth(t, count)
+		})
+	}
+}
+
+func sizeOf(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func awaitGrowth(t *testing.T, name string) {
+	t.Helper()
+	late := time.After(deadline.Scale(20 * time.Second))
+	for before := sizeOf(name); sizeOf(name) == before; {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-late:
+			t.Fatalf("%s does not grow", name)
+		}
+	}
+}
+
+func Test_A_Signal_That_Continues_A_Frozen_Command_Waits_For_The_Thaw(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := guest(t)
+	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := filepath.Join(dir, "count")
+	awaitGrowth(t, count)
+	if err := c.Freeze(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := sizeOf(count)
+	if err := p.Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(50 * time.Millisecond)
+	if after := sizeOf(count); after != before {
+		t.Errorf("a frozen process has written %d bytes", after-before)
+	}
+	if err := c.Thaw(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitGrowth(t, count)
+}
