@@ -72,11 +72,17 @@ func (p *parser) encode(v string) (string, error) {
 		}
 		content = string(data)
 	}
+	if p.tool.p.Reserve(escapedWeight*len(content)) != nil {
+		return "", errNoMemory
+	}
 	if name != "" {
 		return name + "=" + formEscape(content), nil
 	}
 	return formEscape(content), nil
 }
+
+// escapedWeight is how many bytes of memory a byte takes at most while it is escaped: twice as %20, and as +.
+const escapedWeight = 8
 
 // formEscape is escape with + for blanks.
 func formEscape(s string) string { return strings.ReplaceAll(escape(s), "%20", "+") }

@@ -1,6 +1,7 @@
 package curl
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -135,12 +136,15 @@ func (p *parser) failing(this, other *bool) error {
 // maxData bounds the part of a request that is in memory.
 const maxData = 64 << 20
 
-// readAll reads to the end, up to maxData.
+// readAll reads to the end, up to maxData. It charges the machine for the text, a copy of it and a list of its lines.
 func (t *tool) readAll(r io.Reader) ([]byte, error) {
 	var out []byte
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
+		if t.p.Reserve(3*n+lineWeight*bytes.Count(buf[:n], []byte("\n"))) != nil {
+			return nil, errNoMemory
+		}
 		out = append(out, buf[:n]...)
 		if len(out) > maxData {
 			return nil, errNoMemory
@@ -156,6 +160,9 @@ func (t *tool) readAll(r io.Reader) ([]byte, error) {
 		}
 	}
 }
+
+// lineWeight is about how many bytes of memory a line of a file takes beside its text.
+const lineWeight = 64
 
 // readFile reads a file of the machine; "-" is standard input.
 func (t *tool) readFile(name string) ([]byte, error) {
