@@ -259,7 +259,7 @@ func (j *tarJob) memberOption(o *program.Options) {
 	case tarIgnoreFailedRead:
 		j.ignoreUnreadable = true
 	case tarTransform:
-		if err := j.rename.parse(o.Value); err != "" {
+		if err := j.rename.parse(j.p, o.Value); err != "" {
 			j.reject(o, "%s", err)
 		}
 	case 'P':
