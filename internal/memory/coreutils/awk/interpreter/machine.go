@@ -22,7 +22,7 @@ type Options struct {
 	CSV       bool     // records and fields are those of RFC 4180
 	InPlace   bool     // what is printed while a file is read replaces it
 	// Strftime and Float are the conversions of strftime(3) and printf(3).
-	Strftime func(format string, t time.Time) string
+	Strftime func(format string, t time.Time, budget func(n int) bool) (text string, ok bool)
 	Float    func(x float64, verb byte, prec int, alternate bool) string
 	Zone     *time.Location
 	// Take counts memory; its error ends the program.

@@ -52,7 +52,8 @@ func (c *regexCache) compile(m *machine, src string, fold bool) (*matcher, error
 	if *table == nil || len(*table) >= maxRegexes {
 		*table = map[string]*matcher{}
 	}
-	m.grow(4096 + len(src)*64)
+	m.grow(4096 + len(src)*64 + rx.Size())
+	m.spend(rx.Size() >> 4)
 	x := &matcher{rx: rx.Matcher(m.p.Spend), groups: rx.Groups(), src: src}
 	(*table)[strings.Clone(src)] = x
 	return x, nil

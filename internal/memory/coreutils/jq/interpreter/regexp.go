@@ -72,6 +72,10 @@ func (vm *machine) regexOf(in, re, flags Value, more string) (string, *regexCall
 		if err != nil {
 			return "", nil, errorf("%s (at offset 0) is not a valid regex: %s", pattern, err.Error())
 		}
+		if err := vm.hold(4096 + r.Size()); err != nil {
+			return "", nil, err
+		}
+		vm.gas -= r.Size() >> 4
 		known = &regexCall{r: r, m: r.Matcher(vm.o.Spend)}
 		if vm.regexes == nil || len(vm.regexes) > 100 {
 			vm.regexes = map[regexKey]*regexCall{}
