@@ -230,7 +230,7 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 			if e.index != nil {
 				continue
 			}
-			sh.stack = append(sh.stack, sh.str(e.value))
+			sh.push(sh.str(e.value))
 		}
 		for i := base; i < len(sh.stack); i += 2 {
 			p := pair{key: sh.stack[i]}

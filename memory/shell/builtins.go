@@ -431,6 +431,9 @@ func (h printfHost) Assign(name, value string) {
 	}
 }
 
+// textBudget counts n bytes of a text that grows, and the work for it.
+func (sh *interp) textBudget(n int) bool { return sh.hold(2*n) && sh.spend(n>>6) }
+
 // Time implements printf.Host.
 func (h printfHost) Time(format string, seconds int64) string {
 	t := time.Unix(seconds, 0)
@@ -440,5 +443,6 @@ func (h printfHost) Time(format string, seconds int64) string {
 	case -2:
 		t = time.Unix(h.sh.start, 0)
 	}
-	return strftime.FormatC(format, h.sh.local(t))
+	text, _ := strftime.FormatCWithin(format, h.sh.local(t), h.sh.textBudget)
+	return text
 }

@@ -196,7 +196,8 @@ func (e *expansion) promptEscapes(s string) string {
 				if format == "" {
 					format = "%X"
 				}
-				b.WriteString(strftime.FormatC(format, e.sh.local(e.sh.m.now())))
+				text, _ := strftime.FormatCWithin(format, e.sh.local(e.sh.m.now()), e.sh.textBudget)
+				b.WriteString(text)
 				i += end
 				continue
 			}

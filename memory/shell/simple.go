@@ -185,7 +185,7 @@ func (x *simpleCode) perform(sh *interp) int {
 				decl = make(map[int]*assignCode, len(x.decl))
 			}
 			decl[len(sh.stack)-base] = a
-			sh.stack = append(sh.stack, a.argText(sh))
+			sh.push(a.argText(sh))
 		} else {
 			sh.fields(w)
 		}

@@ -335,9 +335,9 @@ func (e *expansion) fields(w *word) {
 	sh := e.sh
 	switch {
 	case w.constant:
-		e.stack = append(e.stack, w.lit)
+		e.push(w.lit)
 	case w.simple != nil && !sh.isRef(w.simple.slot):
-		e.stack = append(e.stack, w.simple.value(sh))
+		e.push(w.simple.value(sh))
 	case w.bare != nil:
 		e.bareField(w.bare)
 	case w.braces && sh.opt&option.BraceExpand != 0:
@@ -366,7 +366,7 @@ func (e *expansion) bareField(v *varPart) {
 			return
 		}
 	}
-	e.stack = append(e.stack, s)
+	e.push(s)
 }
 
 func (e *expansion) partFields(parts []wpart) {
@@ -871,6 +871,9 @@ func (e *expansion) tilde(name string) (string, bool) {
 		if home, ok := e.sh.value(slotHOME); ok {
 			return home, true
 		}
+		if !e.sh.spend(smallFileGas) {
+			return "", false
+		}
 		return e.sh.homeOf(int(e.sh.cred.UID))
 	case "+":
 		return e.sh.get(slotPWD), true
@@ -880,6 +883,9 @@ func (e *expansion) tilde(name string) (string, bool) {
 	digits := strings.TrimLeft(name, "+-")
 	if n, err := strconv.Atoi(digits); err == nil {
 		list := e.sh.dirs()
+		if !e.sh.spend(len(list) >> 2) {
+			return "", false
+		}
 		if name[0] == '-' {
 			n = len(list) - 1 - n
 		}
@@ -888,8 +894,14 @@ func (e *expansion) tilde(name string) (string, bool) {
 		}
 		return "", false
 	}
+	if !e.sh.spend(smallFileGas) {
+		return "", false
+	}
 	return e.sh.home(name)
 }
+
+// smallFileGas is the fuel for looking into a small file such as /etc/passwd.
+const smallFileGas = smallFile >> 10
 
 // home returns a user's home directory from the machine's /etc/passwd.
 func (s *processState) home(user string) (string, bool) {
@@ -1145,6 +1157,9 @@ func (e *expansion) releaseHeld(held int) {
 // manyWords is the number of words of a command that do not count as memory.
 const manyWords = 1 << 12
 
+// wordWeight is how many bytes a word takes beside its text.
+const wordWeight = 16
+
 // push adds a word to those of the command.
 func (e *expansion) push(s string) {
 	if len(e.stack) == cap(e.stack) && !e.growStack(1) {
@@ -1168,7 +1183,7 @@ func (e *expansion) growStack(n int) bool {
 		return true
 	}
 	size := max(need, 2*cap(e.stack))
-	if !e.sh.hold(16 * (size - cap(e.stack))) {
+	if !e.sh.hold(wordWeight * (size - cap(e.stack))) {
 		return false
 	}
 	e.stack = append(make([]string, 0, size), e.stack...)
