@@ -105,6 +105,7 @@ var attacks = []attack{
 	{name: "backquotes", script: again("`\\", 500_000)},
 	{name: "braces of groups", script: again("{ ", 500_000)},
 	{name: "parameters", script: again("${x:-", 300_000)},
+	{name: "parts of parameters", script: again("${x:1:", 300_000), says: "too many levels"},
 	{name: "quotes and parameters", script: "echo " + again(`"${x:-`, 300_000)},
 	{name: "subscripts", script: "echo " + again(`${a[`, 300_000)},
 	{name: "ifs", script: again("if ", 300_000)},

@@ -94,6 +94,7 @@ var buffered = []attack{
 	{name: "a function with many redirections that calls itself", script: `f() { f ` + again("< /keep ", 1000) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
 	{name: "groups with redirections in a function that calls itself", script: `f() { { f; } ` + again("< /keep ", 200) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
 	{name: "parameters in parameters with values", script: `printf -v x '%1000000s'; echo ` + again("${u:-$x", 20) + again("}", 20), held: true},
+	{name: "a prompt of parts of parameters in itself", script: `a=abc; x='` + inside("${a:1:", "${x@P}", "}", 60) + `'; echo ${x@P}`, limit: shell.ErrMemory, says: noMemory, held: true},
 	{name: "patterns that are compiled once", script: `printf -v x '%240s'; x=${x// /?}; for ((i=0;;i++)); do [[ a == $x$i ]]; done`, held: true},
 	{name: "extended patterns that are compiled once", script: `shopt -s extglob; printf -v x '%60s'; x=${x// /'@(a)'}; for ((i=0;;i++)); do [[ a == ${x:0:240}$i ]]; done`, held: true},
 	{name: "regular expressions that are compiled once", script: `for ((i=0;;i++)); do [[ a =~ ([[:alpha:]]{1,100}){1,20}$i ]]; done`, held: true},
