@@ -43,7 +43,7 @@ func (c *compiler) assign(a *syntax.Assign) *assignCode {
 			} else {
 				el.value = c.word(e.Value, wordArg)
 			}
-			x.elems = append(x.elems, el)
+			x.elems = append(x.elems, el) // bounded: by the nodes of the script, which are charged
 		}
 		return x
 	}

@@ -134,10 +134,10 @@ func (sh *interp) parseOptions(args []string, spec string) (list []flag, rest []
 				} else {
 					return nil, nil, sh.usage(sh.usageText(), "-%c: option requires an argument", s[j])
 				}
-				list = append(list, f)
+				list = append(list, f) // bounded: by the command's arguments
 				break
 			}
-			list = append(list, f)
+			list = append(list, f) // bounded: by the letters of the command's options, one after the other
 		}
 	}
 	return list, args[i:], -1
@@ -312,7 +312,7 @@ func (t topic) text(style byte) string {
 			if line != "\n" {
 				line = "    " + line
 			}
-			b.WriteString(line)
+			b.WriteString(line) // bounded: by the text of a builtin's help
 		}
 	}
 	return b.String()

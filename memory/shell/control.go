@@ -836,10 +836,10 @@ func fillWithTabs(from, to int) string {
 	var b strings.Builder
 	for from < to {
 		if to/8 > from/8 {
-			b.WriteByte('\t')
+			b.WriteByte('\t') // bounded: by the width of a column, which formatMenu has charged
 			from += 8 - from%8
 		} else {
-			b.WriteByte(' ')
+			b.WriteByte(' ') // bounded: by seven blanks and a width that formatMenu has charged
 			from++
 		}
 	}

@@ -183,10 +183,10 @@ func (ex *execution) argValues() []string {
 	if !ex.room(wordWeight * n) {
 		return nil
 	}
-	list := make([]string, 0, n)
+	list := make([]string, 0, n) // bounded: there is room for n words
 	for _, f := range slices.Backward(ex.frames) {
 		for _, arg := range slices.Backward(f.args) {
-			list = append(list, arg)
+			list = append(list, arg) // bounded: there is room for n words
 		}
 	}
 	return list

@@ -304,8 +304,8 @@ func (s *symbols) slot(name string) int {
 		return n
 	}
 	n = len(s.names)
-	s.slots[name] = n
-	s.names = append(s.names, name)
+	s.slots[name] = n // bounded: the callers charge for names
+	s.names = append(s.names, name) // bounded: the callers charge for names
 	s.weight.Add(int64(nameWeight + len(name)))
 	return n
 }

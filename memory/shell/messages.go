@@ -276,7 +276,7 @@ func (v *settings) promptDir(base bool) string {
 // userName returns the user's name from the machine's /etc/passwd.
 func (s *processState) userName() string {
 	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(s.cred.UID)) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(s.cred.UID)) { // bounded: by a small file
 			return f[0]
 		}
 	}

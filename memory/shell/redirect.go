@@ -133,7 +133,7 @@ func (t *descriptors) replaceFd(fd int, d *fd.Description) error {
 	if old != nil {
 		old.Ref()
 	}
-	t.undo = append(t.undo, undoFd{fd: fd, d: old})
+	t.undo = append(t.undo, undoFd{fd: fd, d: old}) // bounded: redirect has charged for each redirection
 	return t.setFd(fd, d)
 }
 
