@@ -456,7 +456,9 @@ func (c *compiler) mktime(x *builtinNode) numCode {
 		utc = c.cond(x.args[1])
 	}
 	return func(m *machine) float64 {
-		words := strings.Fields(f(m))
+		text := f(m)
+		m.taken(8 * len(text)) // A word has two bytes at least.
+		words := strings.Fields(text)
 		zone := m.o.Zone
 		if utc(m) {
 			zone = time.UTC

@@ -203,7 +203,7 @@ func (m *machine) syntax(e *syntaxError) int {
 	for end < len(text) && text[end] != '\n' {
 		end++
 	}
-	pad := make([]byte, min(e.pos, end)-begin)
+	pad := make([]byte, min(e.pos, end)-begin) // bounded: by a line of the program
 	for i := range pad {
 		if pad[i] = ' '; text[begin+i] == '\t' {
 			pad[i] = '\t'
@@ -265,8 +265,8 @@ func (m *machine) protect(f stmtCode) (c ctl) {
 
 // begin sets the variables that a program starts with.
 func (m *machine) begin() {
-	m.globals = make([]value, m.code.scalars)
-	m.garrays = make([]*array, m.code.arrays)
+	m.globals = make([]value, m.code.scalars) // bounded: by the tokens of the program, which are charged
+	m.garrays = make([]*array, m.code.arrays) // bounded: by the tokens of the program, which are charged
 	for i := range m.garrays {
 		m.garrays[i] = newArray()
 	}

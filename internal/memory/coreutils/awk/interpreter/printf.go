@@ -275,7 +275,7 @@ func (f *formatter) integer(d *directive, n float64) {
 	}
 	if d.prec >= 0 {
 		if len(s) < d.prec {
-			s = strings.Repeat("0", d.prec-len(s)) + s
+			s = strings.Repeat("0", d.prec-len(s)) + s // bounded: directive has charged for the precision
 		}
 		if d.prec == 0 && n == 0 {
 			s = ""
@@ -331,6 +331,6 @@ func (f *formatter) pad(d *directive, sign, s string, zeros bool) {
 
 func (f *formatter) fill(c byte, n int) {
 	for range n {
-		f.out = append(f.out, c)
+		f.out = append(f.out, c) // bounded: pad has charged for the width
 	}
 }

@@ -18,7 +18,7 @@ func (c *compiler) matchFunction(x *builtinNode) numCode {
 	return func(m *machine) float64 {
 		t := s(m)
 		r := rx(m)
-		caps := make([]int, 2+2*b2i(into != nil)*r.groups)
+		caps := make([]int, 2+2*b2i(into != nil)*r.groups) // bounded: two numbers for each group of an expression that is charged
 		if into != nil {
 			into(m).clear()
 		}
