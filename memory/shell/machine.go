@@ -304,7 +304,7 @@ func (s *symbols) slot(name string) int {
 		return n
 	}
 	n = len(s.names)
-	s.slots[name] = n // bounded: the callers charge for names
+	s.slots[name] = n               // bounded: the callers charge for names
 	s.names = append(s.names, name) // bounded: the callers charge for names
 	s.weight.Add(int64(nameWeight + len(name)))
 	return n

@@ -51,7 +51,7 @@ func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
 			if x.decl == nil {
 				x.decl = map[int]*assignCode{}
 			}
-			x.decl[i] = c.assign(w.Assign) // bounded: by the nodes of the script, which are charged
+			x.decl[i] = c.assign(w.Assign)                // bounded: by the nodes of the script, which are charged
 			x.words = append(x.words, c.braced(w.Assign)) // bounded: by the nodes of the script, which are charged
 			continue
 		}

@@ -202,6 +202,10 @@ func (j *tarJob) pack(o *program.Options, f codec.Format, level int) {
 
 // packProgram takes the name of a program that is known, with a level.
 func (j *tarJob) packProgram(o *program.Options) {
+	if j.p.Reserve(8*len(o.Value)) != nil { // A word has two bytes at least, with its blank.
+		j.reject(o, "memory exhausted")
+		return
+	}
 	words := strings.Fields(o.Value)
 	if len(words) == 0 {
 		j.reject(o, "%s: Invalid compression program", o.Value)

@@ -195,7 +195,7 @@ const nameMax = 1 << 16
 func (r *tarRule) apply(p *shell.Proc, name string) string {
 	var b strings.Builder
 	in := []byte(name)
-	caps := make([]int, 2*(r.expr.Groups()+1))
+	caps := make([]int, 2*(r.expr.Groups()+1)) // bounded: two numbers for each group of an expression that is charged
 	m := r.expr.Matcher(p.Spend)
 	at, seen := 0, 0
 	for at <= len(in) && b.Len() < nameMax && m.Find(in, at, caps) {
