@@ -145,7 +145,7 @@ func (t *tool) ready(c *config) bool {
 	t.inferred(c)
 	if c.user != "" && !strings.Contains(c.user, ":") {
 		// No user is there to enter a password.
-		c.user += ":"
+		c.user += ":" // bounded: by an option, which is charged
 	}
 	t.loadCookies(c)
 	return true

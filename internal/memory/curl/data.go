@@ -51,7 +51,7 @@ func (p *parser) post(text []byte, between string) error {
 	if len(p.c.data) > 0 {
 		text = append([]byte(between), text...)
 	}
-	p.c.data, p.c.hasData = append(p.c.data, text...), true
+	p.c.data, p.c.hasData = append(p.c.data, text...), true // bounded: readAll and options are charged
 	return nil
 }
 

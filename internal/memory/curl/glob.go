@@ -34,7 +34,7 @@ func globFault(url, what string, pos int) *fault {
 	if pos == 0 {
 		return failed(codeURL, "%s", what)
 	}
-	text := fmt.Sprintf("%s in URL position %d:\n%s\n%s^", what, pos, url, strings.Repeat(" ", pos-1))
+	text := fmt.Sprintf("%s in URL position %d:\n%s\n%s^", what, pos, url, strings.Repeat(" ", pos-1)) // bounded: by the URL, which is charged
 	if pos > 512 {
 		text = fmt.Sprintf("%s in URL position %d", what, pos)
 	}

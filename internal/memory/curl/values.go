@@ -180,7 +180,7 @@ func (t *tool) readFile(name string) ([]byte, error) {
 func (p *parser) header(v string, to *[]string) error {
 	name, isFile := strings.CutPrefix(v, "@")
 	if !isFile {
-		*to = append(*to, v)
+		*to = append(*to, v) // bounded: by options, each of which is charged
 		return nil
 	}
 	data, err := p.tool.readFile(name)
@@ -190,7 +190,7 @@ func (p *parser) header(v string, to *[]string) error {
 	}
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if line = strings.TrimRight(line, "\r"); line != "" {
-			*to = append(*to, line)
+			*to = append(*to, line) // bounded: readAll has charged for lines
 		}
 	}
 	return nil
@@ -203,11 +203,11 @@ func (p *parser) referer(v string) error {
 
 func (p *parser) cookie(v string) error {
 	if file, ok := strings.CutPrefix(v, "@"); ok {
-		p.c.cookieFiles = append(p.c.cookieFiles, file)
+		p.c.cookieFiles = append(p.c.cookieFiles, file) // bounded: by options, each of which is charged
 	} else if strings.Contains(v, "=") {
-		p.c.cookies = append(p.c.cookies, v)
+		p.c.cookies = append(p.c.cookies, v) // bounded: by options, each of which is charged
 	} else {
-		p.c.cookieFiles = append(p.c.cookieFiles, v)
+		p.c.cookieFiles = append(p.c.cookieFiles, v) // bounded: by options, each of which is charged
 	}
 	return nil
 }
@@ -259,10 +259,10 @@ func (p *parser) protocols(v string, to *map[string]bool) error {
 		switch name = strings.ToLower(name); {
 		case name == "all":
 			for _, s := range all {
-				set[s] = mode != '-'
+				set[s] = mode != '-' // bounded: by the protocols in this function
 			}
 		case slices.Contains(all, name):
-			set[name] = mode != '-'
+			set[name] = mode != '-' // bounded: by the protocols in this function
 		case slices.Contains(otherProtocols, name):
 		default:
 			p.tool.warn("unrecognized protocol '%s'", name)
@@ -343,7 +343,7 @@ func (p *parser) stderr(v string) error {
 	}
 	f, err := p.tool.p.OpenFile(v, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err == nil {
-		p.tool.closers = append(p.tool.closers, f)
+		p.tool.closers = append(p.tool.closers, f) // bounded: by options, each of which is charged
 		p.tool.errors = f
 	} else {
 		p.tool.warn("Failed to open %s!", v)
@@ -356,6 +356,6 @@ func (p *parser) next() error {
 		return badUse("is badly used here")
 	}
 	p.c = newConfig()
-	p.tool.configs = append(p.tool.configs, p.c)
+	p.tool.configs = append(p.tool.configs, p.c) // bounded: by options, each of which is charged
 	return nil
 }

@@ -294,7 +294,7 @@ func (t *transfer) headerJSON() string {
 		if values[name] == nil {
 			names = append(names, name)
 		}
-		values[name] = append(values[name], quoteJSON(f.value))
+		values[name] = append(values[name], quoteJSON(f.value)) // bounded: maxHead
 	}
 	lines := make([]string, 0, len(names))
 	for _, n := range names {
