@@ -49,9 +49,8 @@ if [[ ${packages[0]-} = ./... ]] || changed_files | grep -qE '^(internal/memory/
   say "memorylint"
   memorylint=$(tool memorylint ./memorylint)
   "$memorylint" -loops -test=false ./memory/shell/... ./internal/memory/coreutils/...
-  # And what they hold is charged, in the families that were checked one by one.
-  buffers=(checksum codec column compress find grep pr sed sourcetree split text zip)
-  "$memorylint" -buffers -test=false "${buffers[@]/#/./internal/memory/coreutils/}"
+  # And what they hold is charged.
+  "$memorylint" -buffers -test=false ./memory/shell/... ./internal/memory/coreutils/... ./internal/memory/curl
 fi
 
 # What runs in memory runs wherever Go does; its tests too.

@@ -699,7 +699,7 @@ func (p *arithParser) comma() expr {
 	all := &chain{first: x}
 	for p.tok == "," {
 		p.next()
-		all.links = append(all.links, link{op: ",", x: p.assign()})
+		all.links = append(all.links, link{op: ",", x: p.assign()}) // bounded: by the nodes of an expression, which are charged
 	}
 	return all.eval
 }
@@ -806,7 +806,7 @@ func (p *arithParser) binary(level int) expr {
 			long = &chain{first: a}
 			x = long.eval
 		}
-		long.links = append(long.links, link{op, p.binaryOp(op, at), b})
+		long.links = append(long.links, link{op, p.binaryOp(op, at), b}) // bounded: by the nodes of an expression, which are charged
 	}
 }
 

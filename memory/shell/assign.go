@@ -43,7 +43,7 @@ func (c *compiler) assign(a *syntax.Assign) *assignCode {
 			} else {
 				el.value = c.word(e.Value, wordArg)
 			}
-			x.elems = append(x.elems, el)
+			x.elems = append(x.elems, el) // bounded: by the nodes of the script, which are charged
 		}
 		return x
 	}
@@ -230,7 +230,7 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 			if e.index != nil {
 				continue
 			}
-			sh.stack = append(sh.stack, sh.str(e.value))
+			sh.push(sh.str(e.value))
 		}
 		for i := base; i < len(sh.stack); i += 2 {
 			p := pair{key: sh.stack[i]}

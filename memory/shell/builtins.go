@@ -134,10 +134,10 @@ func (sh *interp) parseOptions(args []string, spec string) (list []flag, rest []
 				} else {
 					return nil, nil, sh.usage(sh.usageText(), "-%c: option requires an argument", s[j])
 				}
-				list = append(list, f)
+				list = append(list, f) // bounded: by the command's arguments
 				break
 			}
-			list = append(list, f)
+			list = append(list, f) // bounded: by the letters of the command's options, one after the other
 		}
 	}
 	return list, args[i:], -1
@@ -312,7 +312,7 @@ func (t topic) text(style byte) string {
 			if line != "\n" {
 				line = "    " + line
 			}
-			b.WriteString(line)
+			b.WriteString(line) // bounded: by the text of a builtin's help
 		}
 	}
 	return b.String()
@@ -431,6 +431,9 @@ func (h printfHost) Assign(name, value string) {
 	}
 }
 
+// textBudget counts n bytes of a text that grows, and the work for it.
+func (sh *interp) textBudget(n int) bool { return sh.hold(2*n) && sh.spend(n>>6) }
+
 // Time implements printf.Host.
 func (h printfHost) Time(format string, seconds int64) string {
 	t := time.Unix(seconds, 0)
@@ -440,5 +443,6 @@ func (h printfHost) Time(format string, seconds int64) string {
 	case -2:
 		t = time.Unix(h.sh.start, 0)
 	}
-	return strftime.FormatC(format, h.sh.local(t))
+	text, _ := strftime.FormatCWithin(format, h.sh.local(t), h.sh.textBudget)
+	return text
 }

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,19 +163,17 @@ func (sh *interp) changeDir(dir, pwd string, set bool) int {
 // cleanPath resolves "." and ".." by name alone, as the shell's logical directory does.
 func cleanPath(p string) string {
 	double := strings.HasPrefix(p, "//") && !strings.HasPrefix(p, "///")
-	var out []string
+	out := make([]byte, 0, len(p)+1) // Names with a slash before each.
 	for part := range strings.SplitSeq(p, "/") {
 		switch part {
 		case "", ".":
 		case "..":
-			if len(out) > 0 {
-				out = out[:len(out)-1]
-			}
+			out = out[:max(bytes.LastIndexByte(out, '/'), 0)]
 		default:
-			out = append(out, part)
+			out = append(append(out, '/'), part...) // bounded: by the path
 		}
 	}
-	s := "/" + strings.Join(out, "/")
+	s := cmp.Or(string(out), "/")
 	if double {
 		s = "/" + s
 	}

@@ -46,7 +46,7 @@ type former struct {
 // HelpText returns the output of --help of a command that is called by name.
 func (c *Command) HelpText(name string) string {
 	var b strings.Builder
-	for i, usage := range strings.Split(c.Usage, "\n") {
+	for i, usage := range strings.Split(c.Usage, "\n") { // bounded: by the usage of a builtin
 		if i == 0 {
 			b.WriteString("Usage: ")
 		} else {

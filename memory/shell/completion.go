@@ -188,7 +188,11 @@ func (g *generator) option(f flag) int {
 		return g.function(f.arg)
 	case 'C':
 		sh.errorf("compgen: warning: -C option may not work as you expect")
-		g.list = append(g.list, strings.Fields(sh.substitute(&substPart{text: f.arg + " '' " + sh.quoteShell(g.word) + " ''", raw: true, line: sh.line}))...)
+		text := sh.substitute(&substPart{text: f.arg + " '' " + sh.quoteShell(g.word) + " ''", raw: true, line: sh.line})
+		if !sh.hold(wordWeight * (len(text)/2 + 1)) {
+			return sh.status
+		}
+		g.list = append(g.list, strings.Fields(text)...) // bounded: a word for two bytes is charged
 	case 'X':
 		g.filter = f.arg
 	case 'P':
@@ -285,13 +289,13 @@ func (g *generator) action(name string) int {
 	case "user":
 		for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
 			if n, _, ok := strings.Cut(line, ":"); ok {
-				names = append(names, n)
+				names = append(names, n) // bounded: by a small file
 			}
 		}
 	case "group":
 		for line := range strings.SplitSeq(sh.readSmall("/etc/group"), "\n") {
 			if n, _, ok := strings.Cut(line, ":"); ok {
-				names = append(names, n)
+				names = append(names, n) // bounded: by a small file
 			}
 		}
 	case "hostname":
@@ -336,8 +340,11 @@ func (g *generator) commands() []string {
 			continue
 		}
 		for _, e := range entries {
-			if e.Mode.IsRegular() {
-				seen[e.Name] = true
+			if e.Mode.IsRegular() && !seen[e.Name] {
+				if !sh.hold(nameWeight) {
+					return nil
+				}
+				seen[e.Name] = true // bounded: charged above
 			}
 		}
 	}

@@ -740,7 +740,11 @@ func selectFromMenu(sh *interp, list []string, slot int, body command) int {
 	lines := &lineReader{}
 	for sh.tick() {
 		if show {
-			sh.errorRaw(formatMenu(sh, list))
+			menu, ok := formatMenu(sh, list)
+			if !ok {
+				return sh.status
+			}
+			sh.errorRaw(menu)
 		}
 		prompt, ok := sh.value(slotPS3)
 		if !ok {
@@ -777,11 +781,13 @@ func selectFromMenu(sh *interp, list []string, slot int, body command) int {
 	return st
 }
 
-// formatMenu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold.
-func formatMenu(sh *interp, list []string) string {
-	longest := 0
+// formatMenu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold. The command holds the text;
+// false: there is no memory for it.
+func formatMenu(sh *interp, list []string) (string, bool) {
+	longest, total := 0, 0
 	for _, s := range list {
 		longest = max(longest, sh.runeCount(s))
+		total += len(s)
 	}
 	digits := len(itoa(len(list)))
 	width := longest + digits + 2 + 2
@@ -795,7 +801,16 @@ func formatMenu(sh *interp, list []string) string {
 	if rows == 1 {
 		rows, cols = len(list), 1
 	}
+	// A choice has its number, and blanks or tabs up to the next column.
+	n := total + len(list)*(2*digits+4)
+	if cols > 1 {
+		n += len(list) * (longest/8 + 16)
+	}
+	if !sh.hold(2*n) || !sh.spend(n>>6) {
+		return "", false
+	}
 	var b strings.Builder
+	b.Grow(n)
 	for r := range rows {
 		for c := range cols {
 			i := c*rows + r
@@ -813,7 +828,7 @@ func formatMenu(sh *interp, list []string) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String()
+	return b.String(), true
 }
 
 // fillWithTabs moves from one column to another, by tabs where there are stops between.
@@ -821,10 +836,10 @@ func fillWithTabs(from, to int) string {
 	var b strings.Builder
 	for from < to {
 		if to/8 > from/8 {
-			b.WriteByte('\t')
+			b.WriteByte('\t') // bounded: by the width of a column, which formatMenu has charged
 			from += 8 - from%8
 		} else {
-			b.WriteByte(' ')
+			b.WriteByte(' ') // bounded: by seven blanks and a width that formatMenu has charged
 			from++
 		}
 	}

@@ -92,14 +92,21 @@ func (sh *interp) computeText(d *dynamic) string {
 	if d.list == nil {
 		return d.value(sh)
 	}
-	if l := d.list(sh); len(l) > 0 {
+	if l := sh.computeList(d); len(l) > 0 {
 		return l[0]
 	}
 	return ""
 }
 
-// computeList returns the elements of a computed array.
-func (sh *interp) computeList(d *dynamic) []string { return d.list(sh) }
+// computeList returns the elements of a computed array, none when the process has to end.
+func (sh *interp) computeList(d *dynamic) []string {
+	if !sh.tick() {
+		return nil
+	}
+	list := d.list(sh)
+	sh.spend(len(list))
+	return list
+}
 
 // assignComputed passes a new value to a computed variable.
 func (sh *interp) assignComputed(d *dynamic, s string) { d.set(sh, s) }
@@ -169,10 +176,17 @@ func (ex *execution) argValues() []string {
 	if ex.shopt&shopt.ExtDebug == 0 {
 		return nil
 	}
-	var list []string
+	n := 0
+	for i := range ex.frames {
+		n += len(ex.frames[i].args)
+	}
+	if !ex.room(wordWeight * n) {
+		return nil
+	}
+	list := make([]string, 0, n) // bounded: there is room for n words
 	for _, f := range slices.Backward(ex.frames) {
 		for _, arg := range slices.Backward(f.args) {
-			list = append(list, arg)
+			list = append(list, arg) // bounded: there is room for n words
 		}
 	}
 	return list

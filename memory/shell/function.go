@@ -143,7 +143,7 @@ func (s *callStack) shiftSaved(i int) {
 func (s *callStack) column(text func(frame) string) []string {
 	list := make([]string, 0, len(s.frames)+1)
 	for _, v := range slices.Backward(s.frames) {
-		list = append(list, text(v))
+		list = append(list, text(v)) // bounded: by the depth of calls
 	}
 	return list
 }

@@ -132,8 +132,10 @@ func (g *globber) walk(dir string, comps []string) {
 		}
 		name := dir + e.Name
 		if last {
-			sh.hold(16 + len(name))
-			g.found = append(g.found, name)
+			if !sh.hold(2*wordWeight + len(name)) {
+				return
+			}
+			g.found = append(g.found, name) // bounded: charged above
 		} else if g.isDir(name, e.Mode) {
 			g.walk(name+"/"+extra, comps[1:])
 		}
@@ -151,7 +153,7 @@ func (g *globber) dots(pat *pattern.Pattern, comp, dir, extra string, comps []st
 			continue
 		}
 		if len(comps) == 1 {
-			g.found = append(g.found, dir+name)
+			g.found = append(g.found, dir+name) // bounded: one for each of the two names in a directory that was read
 		} else {
 			g.walk(dir+name+"/"+extra, comps[1:])
 		}

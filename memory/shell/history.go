@@ -195,10 +195,13 @@ func runFcBuiltin(sh *interp, args []string) int {
 	}
 	var b strings.Builder
 	for i := first; i != last+step; i += step { // bounded: the lines between first and last
-		if !on['n'] {
-			b.WriteString(strconv.Itoa(i))
+		if !sh.hold(2*len(known[i-1]) + 64) {
+			return sh.status
 		}
-		b.WriteString("\t " + known[i-1] + "\n")
+		if !on['n'] {
+			b.WriteString(strconv.Itoa(i)) // bounded: charged above
+		}
+		b.WriteString("\t " + known[i-1] + "\n") // bounded: charged above
 	}
 	return sh.outString(b.String())
 }

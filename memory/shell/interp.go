@@ -269,10 +269,13 @@ func (s *processState) readSmall(name string) string {
 		return ""
 	}
 	defer f.Close()
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, smallFile)
 	n, _ := f.Read(buf)
 	return string(buf[:n])
 }
+
+// smallFile bounds a small file in bytes.
+const smallFile = 64 << 10
 
 // bequeath settles whose memory a forked process has: a child that its parent waits for
 // sees the parent's memory; a concurrent one retains it when the parent changes it, so that it

@@ -159,10 +159,28 @@ type library struct {
 	mu       sync.Mutex
 	units    map[unitKey]*script
 	unitSize int
-	ariths   map[string]arithEntry
-	patterns map[patternKey]*pattern.Pattern
-	words    map[string]*word
-	regexps  map[regexKey]*regex.Regexp
+	ariths   cache[string, arithEntry]
+	patterns cache[patternKey, *pattern.Pattern]
+	words    cache[string, *word]
+	regexps  cache[regexKey, *regex.Regexp]
+}
+
+// cache has compiled texts of one kind. The zero value is empty.
+type cache[K comparable, V any] struct {
+	entries map[K]V // bounded: maxCached entries, maxCacheWeight bytes
+	weight  int     // of the entries in bytes, about
+}
+
+// put stores what takes weight bytes. It drops all entries when they become too many or too heavy.
+func (c *cache[K, V]) put(k K, v V, weight int) {
+	if weight += nameWeight; weight > maxCacheWeight {
+		return
+	}
+	if c.entries == nil || len(c.entries) >= maxCached || c.weight+weight > maxCacheWeight {
+		c.entries, c.weight = map[K]V{}, 0
+	}
+	c.entries[k] = v
+	c.weight += weight
 }
 
 // patternKey names a compiled pattern.
@@ -176,18 +194,16 @@ type arithEntry struct {
 	err *arithError
 }
 
-// maxCached bounds each cache, in entries; maxUnits the scripts that are kept, in
+// maxCached and maxCacheWeight bound each cache, in entries and bytes; maxUnits the scripts that are kept, in
 // bytes of their compiled form.
 const (
-	maxCached = 4096
-	maxUnits  = 16 << 20
+	maxCached      = 4096
+	maxCacheWeight = 4 << 20
+	maxUnits       = 16 << 20
 )
 
 func newLibrary() *library {
-	l := &library{
-		symbols: newSymbols(), units: map[unitKey]*script{}, ariths: map[string]arithEntry{},
-		patterns: map[patternKey]*pattern.Pattern{}, words: map[string]*word{}, regexps: map[regexKey]*regex.Regexp{},
-	}
+	l := &library{symbols: newSymbols(), units: map[unitKey]*script{}}
 	for _, n := range firstNames {
 		l.symbols.slot(n)
 	}
@@ -199,7 +215,7 @@ func newLibrary() *library {
 // arith returns the compiled expression of a text that was made at run time.
 func (l *library) arith(text string) (expr, *arithError) {
 	l.mu.Lock()
-	e, ok := l.ariths[text]
+	e, ok := l.ariths.entries[text]
 	l.mu.Unlock()
 	if ok {
 		return e.x, e.err
@@ -207,10 +223,7 @@ func (l *library) arith(text string) (expr, *arithError) {
 	e.x, e.err = compileArith(l, text)
 	if len(text) < 256 {
 		l.mu.Lock()
-		if len(l.ariths) >= maxCached {
-			clear(l.ariths)
-		}
-		l.ariths[text] = e
+		l.ariths.put(text, e, arithWeight*len(text))
 		l.mu.Unlock()
 	}
 	return e.x, e.err
@@ -220,7 +233,7 @@ func (l *library) arith(text string) (expr, *arithError) {
 func (l *library) pattern(text string, f pattern.Flags) *pattern.Pattern {
 	k := patternKey{text, f}
 	l.mu.Lock()
-	p := l.patterns[k]
+	p := l.patterns.entries[k]
 	l.mu.Unlock()
 	if p != nil {
 		return p
@@ -228,10 +241,7 @@ func (l *library) pattern(text string, f pattern.Flags) *pattern.Pattern {
 	p = pattern.Compile(text, f)
 	if len(text) < 256 {
 		l.mu.Lock()
-		if len(l.patterns) >= maxCached {
-			clear(l.patterns)
-		}
-		l.patterns[k] = p
+		l.patterns.put(k, p, patternWeight*len(text))
 		l.mu.Unlock()
 	}
 	return p
@@ -249,7 +259,7 @@ func (l *library) compileText(parsed *syntax.Word) *word {
 func (e *expansion) textWord(s string) *word {
 	l := e.sh.m.lib
 	l.mu.Lock()
-	w := l.words[s]
+	w := l.words.entries[s]
 	l.mu.Unlock()
 	if w != nil {
 		return w
@@ -264,10 +274,7 @@ func (e *expansion) textWord(s string) *word {
 	e.sh.chargeNames(names)
 	if len(s) < 256 {
 		l.mu.Lock()
-		if len(l.words) >= maxCached {
-			clear(l.words)
-		}
-		l.words[s] = w
+		l.words.put(s, w, nodeWeight*len(s)/2)
 		l.mu.Unlock()
 	}
 	return w
@@ -299,8 +306,8 @@ func (s *symbols) slot(name string) int {
 		return n
 	}
 	n = len(s.names)
-	s.slots[name] = n
-	s.names = append(s.names, name)
+	s.slots[name] = n               // bounded: the callers charge for names
+	s.names = append(s.names, name) // bounded: the callers charge for names
 	s.weight.Add(int64(nameWeight + len(name)))
 	return n
 }
@@ -376,7 +383,7 @@ type regexKey struct {
 // regexp returns the compiled expression.
 func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
 	l.mu.Lock()
-	re := l.regexps[k]
+	re := l.regexps.entries[k]
 	l.mu.Unlock()
 	if re != nil {
 		return re, nil
@@ -390,10 +397,7 @@ func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	if len(l.regexps) >= maxCached/8 {
-		clear(l.regexps)
-	}
-	l.regexps[k] = re
+	l.regexps.put(k, re, len(k.text)+re.Size())
 	l.mu.Unlock()
 	return re, nil
 }
@@ -404,7 +408,10 @@ func (e *expansion) matchRegex(text, s string) (groups []string, ok bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	caps := make([]int, 2*(re.Groups()+1))
+	if n := re.Size(); n > 1<<12 && (!e.sh.hold(n) || !e.sh.spend(n>>4)) {
+		return nil, false, nil
+	}
+	caps := make([]int, 2*(re.Groups()+1)) // bounded: two numbers for each group of an expression that is charged
 	m := re.Matcher(func(n int) error {
 		if !e.sh.spend(n) {
 			return ErrFuel

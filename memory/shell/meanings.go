@@ -94,7 +94,10 @@ func (sh *interp) allPaths(name string) []string {
 			if c != nil && len(list) > 0 {
 				continue
 			}
-			list = append(list, p)
+			if !sh.hold(2*wordWeight + len(p)) {
+				return nil
+			}
+			list = append(list, p) // bounded: charged above
 		}
 	}
 	return list

@@ -196,7 +196,8 @@ func (e *expansion) promptEscapes(s string) string {
 				if format == "" {
 					format = "%X"
 				}
-				b.WriteString(strftime.FormatC(format, e.sh.local(e.sh.m.now())))
+				text, _ := strftime.FormatCWithin(format, e.sh.local(e.sh.m.now()), e.sh.textBudget)
+				b.WriteString(text)
 				i += end
 				continue
 			}
@@ -275,7 +276,7 @@ func (v *settings) promptDir(base bool) string {
 // userName returns the user's name from the machine's /etc/passwd.
 func (s *processState) userName() string {
 	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(s.cred.UID)) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(s.cred.UID)) { // bounded: by a small file
 			return f[0]
 		}
 	}

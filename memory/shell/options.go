@@ -253,7 +253,7 @@ func printShopts(sh *interp, on map[byte]bool) int {
 		if on['s'] && !state || on['u'] && state {
 			return
 		}
-		b.WriteString(optionLine(name, state, lineStyle{reusable: on['p'], isSet: on['o']}))
+		b.WriteString(optionLine(name, state, lineStyle{reusable: on['p'], isSet: on['o']})) // bounded: by the number of options
 	}
 	if on['o'] {
 		for _, o := range option.Settings {

@@ -274,7 +274,7 @@ func arithText(code *arithCode, b *strings.Builder, list []syntax.Part, compiled
 			b.WriteByte(1)
 			b.WriteByte(byte(min(len(code.args), 255)))
 			b.WriteByte(2)
-			code.args = append(code.args, compiled[i])
+			code.args = append(code.args, compiled[i]) // bounded: by the nodes of the script, which are charged
 		}
 	}
 }
@@ -818,7 +818,10 @@ func (e *expansion) replacement(w *word) []string {
 		return []string{w.lit}
 	}
 	text := e.expandParts(w.parts, forPatsub)
-	var pieces []string
+	if !e.sh.hold(2 * wordWeight * strings.Count(text, "&")) {
+		return []string{""}
+	}
+	var pieces []string // bounded: charged above
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch {

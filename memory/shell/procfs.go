@@ -351,7 +351,7 @@ func (a *asker) numbers(p *process.Process) []int {
 	for fd := range max(a.sh.fds.Len(), 3) {
 		if d, err := a.opened(p, fd); err == nil {
 			d.Unref()
-			list = append(list, fd)
+			list = append(list, fd) // bounded: by the limit of descriptors
 		}
 	}
 	return list
@@ -486,7 +486,7 @@ func (a *asker) args(p *process.Process) []string {
 	if a.isOwn(p) && a.p != nil {
 		return a.p.Args
 	}
-	return strings.Fields(a.sh.m.table.About(p).Command)
+	return strings.Fields(a.sh.m.table.About(p).Command) // bounded: by the title of a process
 }
 
 func (a *asker) commandLine(p *process.Process) (string, error) {

@@ -261,7 +261,7 @@ func (sh *interp) restOfRune(ctx context.Context, d *fd.Description, line []byte
 			d.Unread(one)
 			break
 		}
-		line = append(line, one[0])
+		line = append(line, one[0]) // bounded: by the four bytes of a character
 	}
 	return line, false
 }

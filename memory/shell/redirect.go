@@ -83,12 +83,15 @@ func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
 // the message is written.
 func (sh *interp) redirect(list []*redirCode) bool {
 	for _, r := range list {
-		if !r.run(sh) {
+		if !sh.tick() || !sh.hold(redirWeight) || !r.run(sh) {
 			return false
 		}
 	}
 	return true
 }
+
+// redirWeight is about how many bytes an open file takes with the entry that brings back what was there.
+const redirWeight = 512
 
 // undoRedirs brings back descriptors changed since there were n entries.
 func (t *descriptors) undoRedirs(n int) {
@@ -130,7 +133,7 @@ func (t *descriptors) replaceFd(fd int, d *fd.Description) error {
 	if old != nil {
 		old.Ref()
 	}
-	t.undo = append(t.undo, undoFd{fd: fd, d: old})
+	t.undo = append(t.undo, undoFd{fd: fd, d: old}) // bounded: redirect has charged for each redirection
 	return t.setFd(fd, d)
 }
 

@@ -67,7 +67,7 @@ func (l *library) script(k unitKey) *script {
 		l.room(len(k.src) + 256)
 		if len(k.src) < maxUnits/4 {
 			s.kept = true
-			l.units[k] = s
+			l.units[k] = s // bounded: by maxUnits
 		}
 	}
 	return s
@@ -110,7 +110,7 @@ func (sh *interp) unit(k unitKey, s *script, i int) *unit {
 		if s.grow(k, u); s.ended {
 			return u
 		}
-		s.units = append(s.units, u)
+		s.units = append(s.units, u) // bounded: by the nodes of the script, which are charged
 	}
 	return s.units[i]
 }
@@ -843,7 +843,10 @@ func (ex *execution) readAll(d *fd.Description) (string, error) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := d.Read(ex.ctx, buf)
-		b.Write(buf[:n])
+		if !ex.hold(2 * n) {
+			return "", syscall.ENOMEM
+		}
+		b.Write(buf[:n]) // bounded: charged above
 		if int64(b.Len()) > ex.m.limits.Source {
 			return "", syscall.EFBIG
 		}

@@ -44,18 +44,18 @@ type activeCommand struct {
 func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
 	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs), alone: c.lone[cmd]}
 	for _, a := range s.Assigns {
-		x.assigns = append(x.assigns, c.assign(a))
+		x.assigns = append(x.assigns, c.assign(a)) // bounded: by the nodes of the script, which are charged
 	}
 	for i, w := range s.Words {
 		if w.Assign != nil {
 			if x.decl == nil {
 				x.decl = map[int]*assignCode{}
 			}
-			x.decl[i] = c.assign(w.Assign)
-			x.words = append(x.words, c.braced(w.Assign))
+			x.decl[i] = c.assign(w.Assign)                // bounded: by the nodes of the script, which are charged
+			x.words = append(x.words, c.braced(w.Assign)) // bounded: by the nodes of the script, which are charged
 			continue
 		}
-		x.words = append(x.words, c.word(w, wordArg))
+		x.words = append(x.words, c.word(w, wordArg)) // bounded: by the nodes of the script, which are charged
 	}
 	if len(x.words) == 0 {
 		if len(x.assigns) == 1 && len(x.redirs) == 0 {
@@ -185,7 +185,7 @@ func (x *simpleCode) perform(sh *interp) int {
 				decl = make(map[int]*assignCode, len(x.decl))
 			}
 			decl[len(sh.stack)-base] = a
-			sh.stack = append(sh.stack, a.argText(sh))
+			sh.push(a.argText(sh))
 		} else {
 			sh.fields(w)
 		}
@@ -222,7 +222,7 @@ func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
 		name, _, ok := strings.Cut(x.src.Words[i].Text, "=")
 		if i == 0 || w == nil || !ok || !isName(name) {
 			if y != nil {
-				y.words = append(y.words, w)
+				y.words = append(y.words, w) // bounded: by the words of a command, which are charged
 			}
 			continue
 		}
@@ -232,7 +232,7 @@ func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
 			y.words, y.assigns = slices.Clone(x.words[:i]), slices.Clone(x.assigns)
 		}
 		_, value, _ := strings.Cut(sh.str(w), "=")
-		y.assigns = append(y.assigns, &assignCode{
+		y.assigns = append(y.assigns, &assignCode{ // bounded: by the words of a command, which are charged
 			name: name, slot: sh.m.lib.symbols.slot(name), value: &word{constant: true, lit: value},
 		})
 	}
@@ -336,7 +336,7 @@ func (c *compiler) braced(a *syntax.Assign) *word {
 		return nil
 	}
 	w := &syntax.Word{Text: a.Text}
-	w.Parts = append(w.Parts, &syntax.Lit{S: a.Name})
+	w.Parts = append(w.Parts, &syntax.Lit{S: a.Name}) // bounded: by the nodes of the script, which are charged
 	if a.Index != nil {
 		w.Parts = append(append(append(w.Parts, &syntax.Lit{S: "["}), a.Index.X.Parts...), &syntax.Lit{S: "]"})
 	}
@@ -606,7 +606,7 @@ func (c *compiler) alone(cmd *syntax.Command) {
 	if c.lone == nil {
 		c.lone = map[*syntax.Command]bool{}
 	}
-	c.lone[cmd] = true
+	c.lone[cmd] = true // bounded: by the nodes of the script, which are charged
 }
 
 // pipeline compiles a pipeline.

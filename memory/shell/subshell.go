@@ -426,8 +426,8 @@ func (c *compiler) pipe(p *syntax.Pipeline) command {
 // runPipe runs the stages at the same time, the last one on this goroutine, and waits for all.
 func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	n := len(stages)
-	statuses := make([]int, n)
-	children := make([]*interp, n)
+	statuses := make([]int, n)     // bounded: by the nodes of the script, which are charged
+	children := make([]*interp, n) // bounded: by the nodes of the script, which are charged
 	last := sh.shopt&shopt.LastPipe != 0 && sh.opt&option.Monitor == 0
 	var prev *fd.Description
 	for i := range n {

@@ -433,7 +433,7 @@ func (v *variables) keys(slot int) []string {
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
 		return indexTexts(len(v.sh.computeList(c.dyn)))
 	case c.attr&attrArray != 0:
-		list := make([]string, c.arr.Len())
+		list := make([]string, c.arr.Len()) // bounded: by the array, whose elements are charged
 		for j := range list {
 			list[j] = strconv.FormatInt(c.arr.Key(j), 10)
 		}
@@ -445,7 +445,7 @@ func (v *variables) keys(slot int) []string {
 }
 
 func indexTexts(n int) []string {
-	list := make([]string, n)
+	list := make([]string, n) // bounded: by the list of which these are the indexes
 	for i := range list {
 		list[i] = strconv.Itoa(i)
 	}

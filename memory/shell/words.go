@@ -335,9 +335,9 @@ func (e *expansion) fields(w *word) {
 	sh := e.sh
 	switch {
 	case w.constant:
-		e.stack = append(e.stack, w.lit)
+		e.push(w.lit)
 	case w.simple != nil && !sh.isRef(w.simple.slot):
-		e.stack = append(e.stack, w.simple.value(sh))
+		e.push(w.simple.value(sh))
 	case w.bare != nil:
 		e.bareField(w.bare)
 	case w.braces && sh.opt&option.BraceExpand != 0:
@@ -366,7 +366,7 @@ func (e *expansion) bareField(v *varPart) {
 			return
 		}
 	}
-	e.stack = append(e.stack, s)
+	e.push(s)
 }
 
 func (e *expansion) partFields(parts []wpart) {
@@ -448,7 +448,7 @@ func (f *fields) add(s string) {
 		if len(f.buf)+len(s) > cap(f.buf) && !f.room(len(f.buf)+len(s)) {
 			return
 		}
-		f.buf = append(f.buf, s...)
+		f.buf = append(f.buf, s...) // bounded: room has charged for it
 	case f.one == "":
 		f.one = s
 	default:
@@ -465,7 +465,12 @@ func (f *fields) room(n int) bool {
 	if n < 1<<12 {
 		return true
 	}
-	if size := 2 * n; f.sh.hold(size - cap(f.buf)) {
+	size := 2 * n
+	more := size - cap(f.buf)
+	if f.globby {
+		more *= 3 // The pattern may have a backslash before each byte.
+	}
+	if f.sh.hold(more) {
 		f.buf = append(make([]byte, 0, size), f.buf...)
 		return f.sh.spend(n >> 6)
 	}
@@ -508,9 +513,12 @@ func (f *fields) quoted(s string) {
 	case forPattern:
 		f.add(pattern.Escape(s))
 	case forTrace:
+		if len(s) > lightText && !f.sh.hold(4*len(s)) {
+			return
+		}
 		var b strings.Builder
 		for w := range strings.SplitSeq(s, "") {
-			b.WriteString(`\` + w)
+			b.WriteString(`\` + w) // bounded: charged above
 		}
 		f.add(b.String())
 	case forPatsub:
@@ -549,7 +557,7 @@ func (f *fields) active(s string) {
 			f.globby = true
 		}
 		if f.globby {
-			f.pat = append(f.pat, s...)
+			f.pat = append(f.pat, s...) // bounded: room has charged for it
 		}
 		f.some = true
 		f.ws = false
@@ -845,7 +853,7 @@ func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 				end = i
 			}
 			if end < len(s) || at.last { // A quote right behind the tilde would make it literal.
-				out = append(out, &tildeNode{name: s[1:end]})
+				out = append(out, &tildeNode{name: s[1:end]}) // bounded: the parser has charged for each tilde
 				s = s[end:]
 			}
 		}
@@ -855,11 +863,11 @@ func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 		}
 		if i < 0 {
 			if s != "" {
-				out = append(out, &syntax.Lit{S: s})
+				out = append(out, &syntax.Lit{S: s}) // bounded: the parser has charged for each tilde
 			}
 			return out
 		}
-		out = append(out, &syntax.Lit{S: s[:i+1]})
+		out = append(out, &syntax.Lit{S: s[:i+1]}) // bounded: the parser has charged for each tilde
 		s, at.start = s[i+1:], true
 	}
 }
@@ -871,6 +879,9 @@ func (e *expansion) tilde(name string) (string, bool) {
 		if home, ok := e.sh.value(slotHOME); ok {
 			return home, true
 		}
+		if !e.sh.spend(smallFileGas) {
+			return "", false
+		}
 		return e.sh.homeOf(int(e.sh.cred.UID))
 	case "+":
 		return e.sh.get(slotPWD), true
@@ -880,6 +891,9 @@ func (e *expansion) tilde(name string) (string, bool) {
 	digits := strings.TrimLeft(name, "+-")
 	if n, err := strconv.Atoi(digits); err == nil {
 		list := e.sh.dirs()
+		if !e.sh.spend(len(list) >> 2) {
+			return "", false
+		}
 		if name[0] == '-' {
 			n = len(list) - 1 - n
 		}
@@ -888,13 +902,19 @@ func (e *expansion) tilde(name string) (string, bool) {
 		}
 		return "", false
 	}
+	if !e.sh.spend(smallFileGas) {
+		return "", false
+	}
 	return e.sh.home(name)
 }
+
+// smallFileGas is the fuel for looking into a small file such as /etc/passwd.
+const smallFileGas = smallFile >> 10
 
 // home returns a user's home directory from the machine's /etc/passwd.
 func (s *processState) home(user string) (string, bool) {
 	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 5 && f[0] == user {
+		if f := strings.Split(line, ":"); len(f) > 5 && f[0] == user { // bounded: by a small file
 			return f[5], true
 		}
 	}
@@ -906,7 +926,7 @@ func (s *processState) home(user string) (string, bool) {
 
 func (s *processState) homeOf(uid int) (string, bool) {
 	for line := range strings.SplitSeq(s.readSmall("/etc/passwd"), "\n") {
-		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == strconv.Itoa(uid) {
+		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == strconv.Itoa(uid) { // bounded: by a small file
 			return f[5], true
 		}
 	}
@@ -953,7 +973,7 @@ func (c *compiler) braces(list []syntax.Part) ([]wpart, bool) {
 	for _, p := range list {
 		if l, ok := p.(*syntax.Lit); ok {
 			for i := range len(l.S) {
-				toks = append(toks, braceToken{c: l.S[i]})
+				toks = append(toks, braceToken{c: l.S[i]}) // bounded: the parser has charged for braced text
 			}
 			continue
 		}
@@ -970,7 +990,7 @@ func (c *compiler) braceParts(toks []braceToken, found *bool, depth int) []wpart
 	var lit []byte
 	flush := func() {
 		if len(lit) > 0 {
-			out = append(out, &litPart{string(lit)})
+			out = append(out, &litPart{string(lit)}) // bounded: the parser has charged for braces and commas
 			lit = nil
 		}
 	}
@@ -1021,7 +1041,7 @@ func (c *compiler) brace(toks []braceToken, i int, found *bool, nested int) (*br
 			b := &bracePart{}
 			start := i + 1
 			for _, k := range append(commas, j) {
-				b.alts = append(b.alts, c.braceParts(toks[start:k], found, nested+1))
+				b.alts = append(b.alts, c.braceParts(toks[start:k], found, nested+1)) // bounded: the parser has charged for braces and commas
 				start = k + 1
 			}
 			return b, j
@@ -1145,12 +1165,15 @@ func (e *expansion) releaseHeld(held int) {
 // manyWords is the number of words of a command that do not count as memory.
 const manyWords = 1 << 12
 
+// wordWeight is how many bytes a word takes beside its text.
+const wordWeight = 16
+
 // push adds a word to those of the command.
 func (e *expansion) push(s string) {
 	if len(e.stack) == cap(e.stack) && !e.growStack(1) {
 		return
 	}
-	e.stack = append(e.stack, s)
+	e.stack = append(e.stack, s) // bounded: growStack has charged for it
 }
 
 // pushAll is push for a list.
@@ -1158,7 +1181,7 @@ func (e *expansion) pushAll(list []string) {
 	if len(e.stack)+len(list) > cap(e.stack) && !e.growStack(len(list)) {
 		return
 	}
-	e.stack = append(e.stack, list...)
+	e.stack = append(e.stack, list...) // bounded: growStack has charged for it
 }
 
 // growStack charges for a stack with room for n more words.
@@ -1168,7 +1191,7 @@ func (e *expansion) growStack(n int) bool {
 		return true
 	}
 	size := max(need, 2*cap(e.stack))
-	if !e.sh.hold(16 * (size - cap(e.stack))) {
+	if !e.sh.hold(wordWeight * (size - cap(e.stack))) {
 		return false
 	}
 	e.stack = append(make([]string, 0, size), e.stack...)

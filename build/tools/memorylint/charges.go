@@ -23,7 +23,7 @@ const maxChargeDepth = 2
 
 var (
 	// chargeName are names of methods and function values that charge the machine for a number of bytes.
-	chargeName = regexp.MustCompile(`^([Rr]eserve|[Tt]ake|[Cc]harge)$`)
+	chargeName = regexp.MustCompile(`^([Rr]eserve|[Tt]ake|[Cc]harge|[Hh]old)$`)
 	// transferName are names of functions that charge for buffers of their own while they transfer data.
 	transferName = regexp.MustCompile(`^(Next|Read|Write|Flush|Print|Error|Warn|Fail|Usage|Open|Close|Run|Start|Call|fill|run|next|read|write|fail|error|warn|open)`)
 	// countedName are functions that charge for all that they return.

@@ -10,7 +10,7 @@
 // The rule buffers reports what grows with the input of a command: a list, map or text that gets more in each turn of such a
 // loop, a list with an element for each byte of a text, a size that is neither a constant nor a length, a function that holds an
 // input of any length, a constant size of 1 MiB or more. Nothing is reported in a function that charges, or whose callers do:
-// a charge is Reserve, Take or Charge with a number of bytes, up to two calls away. The comment also exempts a variable, a
+// a charge is Reserve, Take, Charge or Hold with a number of bytes, up to two calls away. The comment also exempts a variable, a
 // field or a function when it stands at the declaration.
 //
 // The counts of recursion and the limits of reading whole inputs are checked in test/e2e/house.

@@ -1,6 +1,8 @@
 package curl
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -168,7 +170,7 @@ func hostName(s string) (string, *fault) {
 
 // numericHost writes an IPv4 address out that may have fewer parts, octal or hexadecimal numbers.
 func numericHost(s string) string {
-	parts := strings.Split(s, ".")
+	parts := strings.SplitN(s, ".", 5)
 	if len(parts) > 4 {
 		return s
 	}
@@ -216,27 +218,25 @@ func withoutDots(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path
 	}
-	var out []string
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for i, p := range parts {
-		last := i == len(parts)-1
+	out := make([]byte, 0, len(path)+2) // Names with a slash before each.
+	for rest, more := strings.TrimPrefix(path, "/"), true; more; {
+		var p string
+		p, rest, more = strings.Cut(rest, "/")
 		switch strings.ToLower(strings.ReplaceAll(strings.ToLower(p), "%2e", ".")) {
 		case ".":
-			if last {
-				out = append(out, "")
+			if !more {
+				out = append(out, '/') // bounded: by the path
 			}
 		case "..":
-			if len(out) > 0 {
-				out = out[:len(out)-1]
-			}
-			if last {
-				out = append(out, "")
+			out = out[:max(bytes.LastIndexByte(out, '/'), 0)]
+			if !more {
+				out = append(out, '/') // bounded: by the path
 			}
 		default:
-			out = append(out, p)
+			out = append(append(out, '/'), p...) // bounded: by the path
 		}
 	}
-	return "/" + strings.Join(out, "/")
+	return cmp.Or(string(out), "/")
 }
 
 // authorityText returns the value of a Host field.

@@ -145,7 +145,7 @@ func (t *tool) ready(c *config) bool {
 	t.inferred(c)
 	if c.user != "" && !strings.Contains(c.user, ":") {
 		// No user is there to enter a password.
-		c.user += ":"
+		c.user += ":" // bounded: by an option, which is charged
 	}
 	t.loadCookies(c)
 	return true
@@ -177,7 +177,11 @@ func (t *tool) all(c *config) (status int, more bool) {
 		if f != nil {
 			return t.report(f), true
 		}
-		for _, upload := range uploads {
+		for i := range uploads.count {
+			if err := t.p.Spend(len(uploads.pieces)); err != nil {
+				return t.p.Status(err), false
+			}
+			upload, _ := uploads.url(i)
 			st, on := t.urls(c, o, upload)
 			if st != 0 {
 				status = st
@@ -192,24 +196,12 @@ func (t *tool) all(c *config) (status int, more bool) {
 	return status, true
 }
 
-// uploads returns the files that are sent to the URL, in order; "" for none.
-func (t *tool) uploads(c *config, o *output) ([]string, *fault) {
-	if !o.hasUpload || o.upload == "" {
-		return []string{""}, nil
+// uploads returns the files that are sent to the URL, in order, as the words of a pattern; the one word "" is none.
+func (t *tool) uploads(c *config, o *output) (*glob, *fault) {
+	if !o.hasUpload || o.upload == "" || c.globOff {
+		return &glob{count: 1, pieces: []globPiece{{text: o.upload}}}, nil
 	}
-	if c.globOff {
-		return []string{o.upload}, nil
-	}
-	g, f := newGlob(o.upload)
-	if f != nil {
-		return nil, f
-	}
-	list := make([]string, 0, g.count)
-	for i := range g.count {
-		name, _ := g.url(i)
-		list = append(list, name)
-	}
-	return list, nil
+	return newGlob(t.p, o.upload)
 }
 
 // urls makes a transfer for each URL that the word stands for.
@@ -217,12 +209,12 @@ func (t *tool) urls(c *config, o *output, upload string) (status int, more bool)
 	g := &glob{count: 1, pieces: []globPiece{{text: o.url}}}
 	if !c.globOff {
 		var f *fault
-		if g, f = newGlob(o.url); f != nil {
+		if g, f = newGlob(t.p, o.url); f != nil {
 			return t.report(f), true
 		}
 	}
 	for i := range g.count {
-		if err := t.p.Spend(1); err != nil {
+		if err := t.p.Spend(1 + len(g.pieces)); err != nil {
 			return t.p.Status(err), false
 		}
 		url, values := g.url(i)

@@ -137,7 +137,7 @@ func (c *config) addURL(url string) {
 		c.nextURL++
 	}
 	if c.nextURL == len(c.outputs) {
-		c.outputs = append(c.outputs, output{})
+		c.outputs = append(c.outputs, output{}) // bounded: by options, each of which is charged
 	}
 	o := &c.outputs[c.nextURL]
 	o.url, o.hasURL = url, true
@@ -152,7 +152,7 @@ func (c *config) addOutput(file string, remote, set bool) {
 		c.nextOut++
 	}
 	if c.nextOut == len(c.outputs) {
-		c.outputs = append(c.outputs, output{})
+		c.outputs = append(c.outputs, output{}) // bounded: by options, each of which is charged
 	}
 	o := &c.outputs[c.nextOut]
 	o.file, o.hasFile, o.remote = file, !remote && set, remote && set
@@ -165,7 +165,7 @@ func (c *config) addUpload(file string) {
 		c.nextLoad++
 	}
 	if c.nextLoad == len(c.outputs) {
-		c.outputs = append(c.outputs, output{})
+		c.outputs = append(c.outputs, output{}) // bounded: by options, each of which is charged
 	}
 	o := &c.outputs[c.nextLoad]
 	o.upload, o.hasUpload = file, true

@@ -49,7 +49,7 @@ func (p *pool) put(c *conn) {
 	if p.idle == nil {
 		p.idle = map[string]*conn{}
 	}
-	p.idle[c.origin] = c
+	p.idle[c.origin] = c // bounded: maxIdle
 }
 
 func (p *pool) close() {

@@ -54,7 +54,7 @@ func (j *jar) set(c *cookie) {
 	if c.expires != 0 && c.expires <= j.now().Unix() || len(j.list) >= maxCookies {
 		return
 	}
-	j.list = append(j.list, c)
+	j.list = append(j.list, c) // bounded: maxCookies
 }
 
 // receive reads a Set-Cookie field of a response from the address a.
@@ -69,7 +69,7 @@ func readCookie(text string, now time.Time) *cookie {
 	if len(text) > 8190 {
 		return nil
 	}
-	parts := strings.Split(text, ";")
+	parts := strings.Split(text, ";") // bounded: 8190 bytes
 	name, value, ok := strings.Cut(parts[0], "=")
 	c := &cookie{name: strings.TrimSpace(name), value: strings.TrimSpace(value)}
 	if !ok || c.name == "" || len(c.name)+len(c.value) > 4096 {
@@ -201,7 +201,7 @@ func (j *jar) load(text string, newSession bool) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		f := strings.Split(line, "\t")
+		f := strings.SplitN(line, "\t", 8)
 		if len(f) == 6 {
 			f = append(f, "")
 		}

@@ -51,7 +51,7 @@ func (p *parser) post(text []byte, between string) error {
 	if len(p.c.data) > 0 {
 		text = append([]byte(between), text...)
 	}
-	p.c.data, p.c.hasData = append(p.c.data, text...), true
+	p.c.data, p.c.hasData = append(p.c.data, text...), true // bounded: readAll and options are charged
 	return nil
 }
 
@@ -72,11 +72,17 @@ func (p *parser) encode(v string) (string, error) {
 		}
 		content = string(data)
 	}
+	if p.tool.p.Reserve(escapedWeight*len(content)) != nil {
+		return "", errNoMemory
+	}
 	if name != "" {
 		return name + "=" + formEscape(content), nil
 	}
 	return formEscape(content), nil
 }
+
+// escapedWeight is how many bytes of memory a byte takes at most while it is escaped: twice as %20, and as +.
+const escapedWeight = 8
 
 // formEscape is escape with + for blanks.
 func formEscape(s string) string { return strings.ReplaceAll(escape(s), "%20", "+") }

@@ -53,7 +53,7 @@ func challengeFields(s string) map[string]string {
 			value, rest, _ = strings.Cut(rest, ",")
 			value = strings.TrimSpace(value)
 		}
-		fields[strings.ToLower(strings.TrimSpace(key))] = value
+		fields[strings.ToLower(strings.TrimSpace(key))] = value // bounded: maxLine
 		s = rest
 	}
 	return fields

@@ -185,7 +185,7 @@ func (d *download) requestHead(t *transfer, c *conn) string {
 			value = v
 		}
 		if value != "" {
-			b.WriteString(name + ": " + value + "\r\n")
+			b.WriteString(name + ": " + value + "\r\n") // bounded: by the fields of this function and values that are charged
 		}
 	}
 	known := map[string]bool{"host": true, "user-agent": true, "accept": true, "accept-encoding": true, "connection": true, "content-type": true}
@@ -414,7 +414,7 @@ func (d *download) finish() {
 			blank++
 		}
 	}
-	d.w.tell("%s", strings.Repeat(" ", blank))
+	d.w.tell("%s", strings.Repeat(" ", blank)) // bounded: by a line of dots
 	d.line(d.got, true)
 }
 

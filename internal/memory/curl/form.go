@@ -31,7 +31,7 @@ func (p *parser) form(v string, literal bool) error {
 	}
 	switch {
 	case literal:
-		p.c.form = append(p.c.form, part{name: name, data: []byte(content)})
+		p.c.form = append(p.c.form, part{name: name, data: []byte(content)}) // bounded: by options, each of which is charged
 	case strings.HasPrefix(content, "@"):
 		return p.formFiles(name, content[1:])
 	case strings.HasPrefix(content, "<"):
@@ -45,7 +45,7 @@ func (p *parser) form(v string, literal bool) error {
 		rest := p.formWord(content, ";", &text)
 		q.data = []byte(text)
 		p.formOptions(rest, &q)
-		p.c.form = append(p.c.form, q)
+		p.c.form = append(p.c.form, q) // bounded: by options, each of which is charged
 	}
 	return nil
 }
@@ -83,7 +83,10 @@ func (p *parser) formLoad(q *part, file bool) error {
 		q.data, q.file = data, ""
 	}
 	q.isFile = file
-	p.c.form = append(p.c.form, *q)
+	if err := p.tool.charge(q.shown); err != nil {
+		return err
+	}
+	p.c.form = append(p.c.form, *q) // bounded: charged above
 	return nil
 }
 
@@ -138,7 +141,7 @@ func (p *parser) formOptions(s string, q *part) (rest string) {
 			if name, isFile := strings.CutPrefix(text, "@"); isFile {
 				_ = p.header("@"+strings.TrimPrefix(name, "<"), &q.headers) // It has warned.
 			} else {
-				q.headers = append(q.headers, text)
+				q.headers = append(q.headers, text) // bounded: by the text of an option, which is charged
 			}
 		case strings.HasPrefix(s, "encoder="):
 			var encoder string
@@ -207,7 +210,7 @@ func (t *transfer) formPayload(boundary string) (*payload, *fault) {
 	}
 	var pieces []piece
 	total := int64(0)
-	add := func(s string) { pieces, total = append(pieces, piece{text: s}), total+int64(len(s)) }
+	add := func(s string) { pieces, total = append(pieces, piece{text: s}), total+int64(len(s)) } // bounded: by the parts of a form, which are charged
 	for i := range t.config.form {
 		q := &t.config.form[i]
 		add("--" + boundary + "\r\n" + q.header(disposition))
@@ -236,7 +239,7 @@ func (t *transfer) formPayload(boundary string) (*payload, *fault) {
 				_ = m.Close()
 				return nil, failed(codeRead, "Failed to open/read local data from file/application")
 			}
-			m.closers = append(m.closers, f)
+			m.closers = append(m.closers, f) // bounded: by the parts of a form, which are charged
 			readers = append(readers, f)
 		}
 		m.Reader = io.MultiReader(readers...)

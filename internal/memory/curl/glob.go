@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
 // glob is a URL with sets and ranges: {a,b}, [1-10:2], [a-z].
@@ -19,6 +21,9 @@ type globPiece struct {
 	value  func(i int) string
 }
 
+// globPieceSize is about how many bytes of memory a set, a range or a value of a set takes.
+const globPieceSize = 256
+
 const (
 	maxGlob    = 100_000 // URLs of one word
 	maxGlobSet = 4096    // values of one set
@@ -29,7 +34,7 @@ func globFault(url, what string, pos int) *fault {
 	if pos == 0 {
 		return failed(codeURL, "%s", what)
 	}
-	text := fmt.Sprintf("%s in URL position %d:\n%s\n%s^", what, pos, url, strings.Repeat(" ", pos-1))
+	text := fmt.Sprintf("%s in URL position %d:\n%s\n%s^", what, pos, url, strings.Repeat(" ", pos-1)) // bounded: by the URL, which is charged
 	if pos > 512 {
 		text = fmt.Sprintf("%s in URL position %d", what, pos)
 	}
@@ -37,7 +42,11 @@ func globFault(url, what string, pos int) *fault {
 }
 
 // newGlob reads a URL with patterns.
-func newGlob(url string) (*glob, *fault) {
+func newGlob(p *shell.Proc, url string) (*glob, *fault) {
+	parts := strings.Count(url, "{") + strings.Count(url, "[") + strings.Count(url, ",")
+	if err := p.Reserve(2*len(url) + globPieceSize*parts); err != nil {
+		return nil, &fault{codeMemory, "Out of memory", err}
+	}
 	g := &glob{count: 1}
 	var text strings.Builder
 	flush := func() {
@@ -70,22 +79,22 @@ func newGlob(url string) (*glob, *fault) {
 			continue
 		}
 		flush()
-		var p globPiece
+		var piece globPiece
 		var n int
 		var f *fault
 		if c == '{' {
-			p, n, f = globSet(url, i)
+			piece, n, f = globSet(url, i)
 		} else {
-			p, n, f = globRange(url, i)
+			piece, n, f = globRange(url, i)
 		}
 		if f != nil {
 			return nil, f
 		}
-		if g.count > maxGlob/p.values {
+		if g.count > maxGlob/piece.values {
 			return nil, globFault(url, "range overflow", n)
 		}
-		g.count *= p.values
-		g.pieces = append(g.pieces, p)
+		g.count *= piece.values
+		g.pieces = append(g.pieces, piece)
 		i = n
 	}
 	flush()

@@ -87,10 +87,10 @@ func (t *transfer) readHead(c *conn, shown bool) (*response, error) {
 		case text == "":
 			return r, nil
 		case (text[0] == ' ' || text[0] == '\t') && len(r.fields) > 0:
-			r.fields[len(r.fields)-1].value += " " + strings.TrimSpace(text)
+			r.fields[len(r.fields)-1].value += " " + strings.TrimSpace(text) // bounded: maxHead
 		default:
 			name, value, _ := strings.Cut(text, ":")
-			r.fields = append(r.fields, field{name, strings.TrimSpace(value)})
+			r.fields = append(r.fields, field{name, strings.TrimSpace(value)}) // bounded: maxHead
 		}
 	}
 }
@@ -116,7 +116,7 @@ func readLine(br *bufio.Reader) (string, error) {
 	var line []byte
 	for {
 		piece, err := br.ReadSlice('\n')
-		line = append(line, piece...)
+		line = append(line, piece...) // bounded: maxLine
 		if len(line) > maxLine {
 			return "", failed(codeReceive, "Too large response headers: %d > %d", len(line), maxLine)
 		}
@@ -254,7 +254,7 @@ const maxEncodings = 5
 
 // decoded undoes the encodings of a body, which --compressed has asked for.
 func decoded(body io.Reader, encoding string) (io.Reader, error) {
-	names := strings.Split(encoding, ",")
+	names := strings.SplitN(encoding, ",", maxEncodings+1)
 	if len(names) > maxEncodings {
 		return nil, failed(codeEncoding, "Reject response due to more than %d content encodings", maxEncodings)
 	}

@@ -19,6 +19,9 @@ func (t *transfer) fromNetrc(user string, must bool) (name, password string, ok 
 		}
 		return "", "", false, nil
 	}
+	if err := t.tool.p.Reserve(16 * len(data)); err != nil { // A word of a byte and a blank, in a list that grows.
+		return "", "", false, &fault{codeMemory, "Out of memory", err}
+	}
 	words := netrcWords(string(data))
 	for i := 0; i < len(words); i++ {
 		switch words[i] {
@@ -62,7 +65,7 @@ func netrcEntry(words []string, i int) (name, password string, last int) {
 
 // netrcWords splits at blanks outside of double quotes, without comments and macros.
 func netrcWords(text string) []string {
-	var words []string
+	var words []string // bounded: the caller has charged for them
 	macro := false
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimSpace(line)

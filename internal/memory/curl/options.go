@@ -59,6 +59,9 @@ func (p *parser) args(words []string) error {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !flags || !strings.HasPrefix(w, "-") {
+			if err := p.tool.charge(w); err != nil {
+				return err
+			}
 			p.c.addURL(w)
 			continue
 		}
@@ -170,6 +173,9 @@ func (p *parser) apply(o *option, off bool, value string, given bool, next func(
 			p.looksLikeOption(value)
 		}
 	}
+	if err := p.tool.charge(value); err != nil {
+		return err
+	}
 	switch {
 	case o.refuse != "":
 		return badUse(o.refuse)
@@ -183,6 +189,17 @@ func (p *parser) apply(o *option, off bool, value string, given bool, next func(
 		return o.do(p)
 	}
 	return nil
+}
+
+// optionWeight is about how many bytes of memory an option takes beside its argument.
+const optionWeight = 256
+
+// charge counts what is held of an option with an argument: as it is, and changed.
+func (t *tool) charge(value string) error {
+	if t.p.Reserve(optionWeight+4*len(value)) != nil {
+		return errNoMemory
+	}
+	return t.p.Spend(1 + len(value)>>6)
 }
 
 // looksLikeOption warns of an argument that was perhaps forgotten.

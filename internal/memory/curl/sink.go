@@ -108,8 +108,8 @@ func (s *sink) openHeaders() *fault {
 	if s.t.tool.files == nil {
 		s.t.tool.files = map[string]io.WriteCloser{}
 	}
-	s.t.tool.files[name] = f
-	s.t.tool.closers = append(s.t.tool.closers, f)
+	s.t.tool.files[name] = f                       // bounded: by options, each of which is charged
+	s.t.tool.closers = append(s.t.tool.closers, f) // bounded: by options, each of which is charged
 	s.headers = f
 	return nil
 }

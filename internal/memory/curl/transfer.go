@@ -222,7 +222,7 @@ func (t *transfer) prepare() *fault {
 		return failed(67, "Login denied")
 	}
 	if t.upload != "" && strings.HasSuffix(t.url.path, "/") && t.url.query == "" && t.upload != "-" && t.upload != "." {
-		t.url.path += escape(t.upload[strings.LastIndexByte(t.upload, '/')+1:])
+		t.url.path += escape(t.upload[strings.LastIndexByte(t.upload, '/')+1:]) // bounded: once for each transfer
 	}
 	t.addQuery()
 	for _, r := range t.url.query {
@@ -258,9 +258,9 @@ func (t *transfer) addQuery() {
 		case t.url.query == "":
 			t.url.query = "?" + p
 		case strings.HasSuffix(t.url.query, "?"):
-			t.url.query += p
+			t.url.query += p // bounded: by options, each of which is charged
 		default:
-			t.url.query += "&" + p
+			t.url.query += "&" + p // bounded: by options, each of which is charged
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package curl
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -135,12 +136,15 @@ func (p *parser) failing(this, other *bool) error {
 // maxData bounds the part of a request that is in memory.
 const maxData = 64 << 20
 
-// readAll reads to the end, up to maxData.
+// readAll reads to the end, up to maxData. It charges the machine for the text, a copy of it and a list of its lines.
 func (t *tool) readAll(r io.Reader) ([]byte, error) {
 	var out []byte
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
+		if t.p.Reserve(3*n+lineWeight*bytes.Count(buf[:n], []byte("\n"))) != nil {
+			return nil, errNoMemory
+		}
 		out = append(out, buf[:n]...)
 		if len(out) > maxData {
 			return nil, errNoMemory
@@ -156,6 +160,9 @@ func (t *tool) readAll(r io.Reader) ([]byte, error) {
 		}
 	}
 }
+
+// lineWeight is about how many bytes of memory a line of a file takes beside its text.
+const lineWeight = 64
 
 // readFile reads a file of the machine; "-" is standard input.
 func (t *tool) readFile(name string) ([]byte, error) {
@@ -173,7 +180,7 @@ func (t *tool) readFile(name string) ([]byte, error) {
 func (p *parser) header(v string, to *[]string) error {
 	name, isFile := strings.CutPrefix(v, "@")
 	if !isFile {
-		*to = append(*to, v)
+		*to = append(*to, v) // bounded: by options, each of which is charged
 		return nil
 	}
 	data, err := p.tool.readFile(name)
@@ -183,7 +190,7 @@ func (p *parser) header(v string, to *[]string) error {
 	}
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if line = strings.TrimRight(line, "\r"); line != "" {
-			*to = append(*to, line)
+			*to = append(*to, line) // bounded: readAll has charged for lines
 		}
 	}
 	return nil
@@ -196,11 +203,11 @@ func (p *parser) referer(v string) error {
 
 func (p *parser) cookie(v string) error {
 	if file, ok := strings.CutPrefix(v, "@"); ok {
-		p.c.cookieFiles = append(p.c.cookieFiles, file)
+		p.c.cookieFiles = append(p.c.cookieFiles, file) // bounded: by options, each of which is charged
 	} else if strings.Contains(v, "=") {
-		p.c.cookies = append(p.c.cookies, v)
+		p.c.cookies = append(p.c.cookies, v) // bounded: by options, each of which is charged
 	} else {
-		p.c.cookieFiles = append(p.c.cookieFiles, v)
+		p.c.cookieFiles = append(p.c.cookieFiles, v) // bounded: by options, each of which is charged
 	}
 	return nil
 }
@@ -252,10 +259,10 @@ func (p *parser) protocols(v string, to *map[string]bool) error {
 		switch name = strings.ToLower(name); {
 		case name == "all":
 			for _, s := range all {
-				set[s] = mode != '-'
+				set[s] = mode != '-' // bounded: by the protocols in this function
 			}
 		case slices.Contains(all, name):
-			set[name] = mode != '-'
+			set[name] = mode != '-' // bounded: by the protocols in this function
 		case slices.Contains(otherProtocols, name):
 		default:
 			p.tool.warn("unrecognized protocol '%s'", name)
@@ -336,7 +343,7 @@ func (p *parser) stderr(v string) error {
 	}
 	f, err := p.tool.p.OpenFile(v, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err == nil {
-		p.tool.closers = append(p.tool.closers, f)
+		p.tool.closers = append(p.tool.closers, f) // bounded: by options, each of which is charged
 		p.tool.errors = f
 	} else {
 		p.tool.warn("Failed to open %s!", v)
@@ -349,6 +356,6 @@ func (p *parser) next() error {
 		return badUse("is badly used here")
 	}
 	p.c = newConfig()
-	p.tool.configs = append(p.tool.configs, p.c)
+	p.tool.configs = append(p.tool.configs, p.c) // bounded: by options, each of which is charged
 	return nil
 }

@@ -19,7 +19,7 @@ func (t *transfer) showSent(head string) {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(head) {
-		b.WriteString("> " + line)
+		b.WriteString("> " + line) // bounded: by three times the head, whose parts are charged
 	}
 	t.tool.say(b.String())
 }

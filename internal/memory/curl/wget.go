@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
@@ -157,6 +158,10 @@ func runWget(p *shell.Proc, way Way) int {
 			w.say("%s: %s\nNo URLs found in %s.\n", w.input, shell.Strerror(err), w.input)
 			return wgetGeneric
 		}
+		if t.p.Reserve(16*(len(data)/2+1)) != nil { // A word has two bytes at least, with its blank.
+			w.say("%s: %s\n", w.input, shell.Strerror(syscall.ENOMEM))
+			return wgetGeneric
+		}
 		urls = append(urls, strings.Fields(string(data))...)
 	} else if len(urls) == 0 {
 		return w.usage(wgetGeneric, "missing URL")
@@ -261,7 +266,7 @@ func (w *wget) option(id int, v string) string {
 			fmt.Fprintf(w.t.p.Stderr, "wget: --header: Invalid header '%s'.\n", v)
 			return told
 		}
-		c.headers = append(c.headers, v)
+		c.headers = append(c.headers, v) // bounded: by options, each of which is charged
 	case wgetReferer:
 		c.referer = v
 	case wgetMethod:
@@ -314,7 +319,7 @@ func (w *wget) logTo(name string, more bool) string {
 	if err != nil {
 		return fmt.Sprintf("%s: %s", name, shell.Strerror(err))
 	}
-	w.t.closers = append(w.t.closers, f)
+	w.t.closers = append(w.t.closers, f) // bounded: by the options of wget
 	if w.log != nil {
 		w.log = f
 	}
@@ -350,7 +355,7 @@ func (w *wget) all(urls []string) int {
 			w.say("%s: %s\n", w.document, shell.Strerror(err))
 			return wgetGeneric
 		}
-		w.t.closers = append(w.t.closers, f)
+		w.t.closers = append(w.t.closers, f) // bounded: by the options of wget
 		w.shared = f
 	}
 	if w.spider {

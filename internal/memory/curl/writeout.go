@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// textBatch is how many bytes of a text are written at once.
+const textBatch = 32 << 10
+
 // writeOut writes the text of --write-out.
 func (t *transfer) writeOut(format string) {
 	out := t.tool.p.Stdout
@@ -19,6 +22,9 @@ func (t *transfer) writeOut(format string) {
 	}
 	defer flush()
 	for i := 0; i < len(format); i++ {
+		if b.Len() >= textBatch {
+			flush()
+		}
 		c := format[i]
 		if c == '\\' && i+1 < len(format) {
 			i++
@@ -55,6 +61,9 @@ func (t *transfer) writeOut(format string) {
 			continue
 		}
 		i += len(name) + 2
+		if t.tool.p.Spend(16) != nil {
+			return
+		}
 		switch name {
 		case "onerror":
 			if t.code == 0 {
@@ -285,7 +294,7 @@ func (t *transfer) headerJSON() string {
 		if values[name] == nil {
 			names = append(names, name)
 		}
-		values[name] = append(values[name], quoteJSON(f.value))
+		values[name] = append(values[name], quoteJSON(f.value)) // bounded: maxHead
 	}
 	lines := make([]string, 0, len(names))
 	for _, n := range names {

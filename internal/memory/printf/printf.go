@@ -3,7 +3,6 @@ package printf
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +12,8 @@ import (
 
 // Budget limits the memory and fuel of printf.
 type Budget interface {
-	// Hold counts n bytes of output. False: give up.
+	// Hold counts n more bytes before they are made, or fewer when n is negative. False: give up.
 	Hold(n int) bool
-	// HasRoom reports whether a text of n bytes may be made. False: give up.
-	HasRoom(n int) bool
 	// Spend takes n units of work. False: give up.
 	Spend(n int) bool
 }
@@ -60,10 +57,6 @@ func (p *printer) run() {
 	for {
 		before := p.next
 		p.once()
-		if n := cap(p.out); n > p.counted+1<<12 {
-			p.stop = p.stop || !p.host.Hold(n-p.counted)
-			p.counted = n
-		}
 		if p.stop || p.next >= len(p.args) || p.next == before {
 			return
 		}
@@ -79,16 +72,62 @@ func (p *printer) once() {
 		switch f[i] {
 		case '\\':
 			n, out, stop := p.escape(f[i+1:], false)
-			p.out = append(p.out, out...)
-			p.stop = stop
+			p.write(string(out))
+			p.stop = p.stop || stop
 			i += 1 + n
 		case '%':
 			n := p.directive(f[i+1:])
 			i += 1 + n
 		default:
-			p.out = append(p.out, f[i])
-			i++
+			n := strings.IndexAny(f[i:], `\%`)
+			if n < 0 {
+				n = len(f) - i
+			}
+			p.write(f[i : i+n])
+			i += n
 		}
+	}
+}
+
+// grow makes room for n more bytes. The host counts what is large before it is made; false stops the printer.
+func (p *printer) grow(n int) bool {
+	if n <= cap(p.out)-len(p.out) {
+		return true
+	}
+	size := max(len(p.out)+n, 2*cap(p.out))
+	if more := size - p.counted; more > freeBytes {
+		if !p.host.Hold(more) {
+			p.stop = true
+			return false
+		}
+		p.counted = size
+	}
+	p.out = append(make([]byte, 0, size), p.out...)
+	return true
+}
+
+// write appends a text.
+func (p *printer) write(s string) {
+	if p.grow(len(s)) {
+		p.out = append(p.out, s...)
+	}
+}
+
+// freeBytes is how many bytes the host does not count.
+const freeBytes = 1 << 12
+
+// borrow counts n bytes of texts that a conversion makes on its way, until giveBack; false stops the printer.
+func (p *printer) borrow(n int) bool {
+	if n <= 4*freeBytes {
+		return true
+	}
+	p.stop = p.stop || !p.host.Hold(n) || !p.host.Spend(n>>8)
+	return !p.stop
+}
+
+func (p *printer) giveBack(n int) {
+	if n > 4*freeBytes {
+		p.host.Hold(-n)
 	}
 }
 
@@ -110,7 +149,7 @@ func (p *printer) arg() (string, bool) {
 // directive formats the conversion behind a % and returns its length.
 func (p *printer) directive(f string) int {
 	if strings.HasPrefix(f, "%") {
-		p.out = append(p.out, '%')
+		p.write("%")
 		return 1
 	}
 	s := spec{prec: -1}
@@ -141,10 +180,10 @@ flags:
 		p.stop = true
 		return len(f)
 	}
-	if w > 1<<12 && (!p.host.HasRoom(len(p.out)+4*w) || !p.host.Spend(w>>6)) {
-		p.stop = true
+	if !p.borrow(4 * w) {
 		return len(f)
 	}
+	defer p.giveBack(4 * w)
 	for i < len(f) && strings.IndexByte("hlLjztq", f[i]) >= 0 && (f[i] != 'q') {
 		i++
 	}
@@ -216,15 +255,24 @@ func (p *printer) convert(s spec, c byte) bool {
 		p.text(s, a)
 	case 'b':
 		a, _ := p.arg()
+		if !p.borrow(4 * len(a)) {
+			return true
+		}
 		out, stop := p.decodeB(a)
 		p.text(s, string(out))
-		p.stop = stop
+		p.stop = p.stop || stop
+		p.giveBack(4 * len(a))
 	case 'q', 'Q':
 		a, _ := p.arg()
 		if c == 'Q' && s.prec >= 0 && s.prec < len(a) {
 			a, s.prec = a[:s.prec], -1
 		}
+		n := quotedWeight * len(a)
+		if !p.borrow(n) {
+			return true
+		}
 		p.text(s, quote.Backslashes(p.host.Locale(), a))
+		p.giveBack(n)
 	case 'c':
 		a, _ := p.arg()
 		if a == "" {
@@ -256,6 +304,9 @@ func (p *printer) convert(s spec, c byte) bool {
 	return true
 }
 
+// quotedWeight is how many bytes of memory a byte takes while it is quoted: up to four, twice.
+const quotedWeight = 8
+
 // text writes a string; width and precision count bytes, as in C.
 func (p *printer) text(s spec, a string) {
 	if s.prec >= 0 && s.prec < len(a) {
@@ -266,7 +317,9 @@ func (p *printer) text(s spec, a string) {
 
 func (p *printer) pad(s spec, a string) {
 	fill := s.width - len(a)
-	p.out = slices.Grow(p.out, max(s.width, len(a)))
+	if !p.grow(max(s.width, len(a))) {
+		return
+	}
 	if !s.minus {
 		for range max(fill, 0) {
 			p.out = append(p.out, ' ')

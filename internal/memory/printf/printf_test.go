@@ -21,7 +21,6 @@ func (h *host) Warn(format string, args ...any) {
 	h.warnings = append(h.warnings, fmt.Sprintf(format, args...))
 }
 func (h *host) Hold(n int) bool                          { h.room -= n; return h.room >= 0 }
-func (h *host) HasRoom(n int) bool                       { return n <= h.room }
 func (h *host) Spend(int) bool                           { return true }
 func (h *host) Locale() char.Locale                      { return h.locale }
 func (h *host) Time(format string, seconds int64) string { return fmt.Sprint(format, " ", seconds) }

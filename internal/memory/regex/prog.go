@@ -3,6 +3,7 @@ package regex
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // opcode is the operation of an instruction.
@@ -48,6 +49,18 @@ type prog struct {
 	names   []string
 }
 
+// size returns about how many bytes a program holds; nil holds none.
+func (p *prog) size() int {
+	if p == nil {
+		return 0
+	}
+	n := len(p.insts)*int(unsafe.Sizeof(inst{})) + 6*len(p.from) + len(p.has)
+	for _, s := range p.classes {
+		n += 40 + 4*len(s.ranges)
+	}
+	return n
+}
+
 // maxInsts bounds a program: nested intervals multiply.
 const maxInsts = 1 << 18
 
@@ -58,13 +71,14 @@ type emitter struct {
 	copied    bool // in a copy of what is repeated
 	err       error
 	ids       map[string]int32
+	sets      map[*set]int32 // of copies of what is repeated
 }
 
 // emit compiles the tree; with backtrack false it leaves out parts that automata cannot match, so that
 // the program matches more.
 func emit(t *tree, flags Flags, backtrack bool) (*prog, error) {
 	e := &emitter{prog: &prog{groups: t.groups, slots: 2 * (t.groups + 1), names: t.names}, backtrack: backtrack, perl: flags&Perl != 0}
-	e.ids = map[string]int32{}
+	e.ids, e.sets = map[string]int32{}, map[*set]int32{}
 	end := e.add(inst{op: opMatch})
 	e.start = e.node(t.root, end)
 	if e.err != nil {
@@ -198,6 +212,16 @@ func (e *emitter) anything(next int32) int32 {
 }
 
 func (e *emitter) class(s *set) int32 {
+	if id, ok := e.sets[s]; ok {
+		return id
+	}
+	id := e.classOf(s)
+	e.sets[s] = id
+	return id
+}
+
+// classOf returns the number of the class with the ranges of s.
+func (e *emitter) classOf(s *set) int32 {
 	var key strings.Builder
 	key.WriteString(string(s.ranges))
 	for _, r := range s.ranges {

@@ -84,6 +84,9 @@ func CompileAll(patterns []string, flags Flags) (*Regexp, error) {
 // Groups returns the number of groups, that for the whole match not counted.
 func (r *Regexp) Groups() int { return r.groups }
 
+// Size returns about how many bytes the expression holds. A match holds as much again, and a table with a fixed bound.
+func (r *Regexp) Size() int { return 512 + r.prog.size() + r.back.size() }
+
 // Warnings returns grep's warnings about a valid expression.
 func (r *Regexp) Warnings() []string { return r.warnings }
 

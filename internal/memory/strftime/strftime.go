@@ -10,17 +10,48 @@ import (
 
 // Format writes t as GNU date does: the conversions of strftime(3) in the C locale, with GNU's flags (_ - 0 + ^ #),
 // widths, colons before z, %N and %q. A sequence that is not a conversion stays as it is.
-func Format(format string, t time.Time) string { return write(format, t, false) }
+func Format(format string, t time.Time) string { return formatted(format, t, false) }
 
 // FormatC writes t as strftime(3) of the GNU C library does in the C locale. It differs from Format in this: years
 // are not padded, and +, colons, %N and %q are not known.
-func FormatC(format string, t time.Time) string { return write(format, t, true) }
+func FormatC(format string, t time.Time) string { return formatted(format, t, true) }
 
-func write(format string, t time.Time, libc bool) string {
+func formatted(format string, t time.Time, libc bool) string {
+	s, _ := write(format, t, libc, nil)
+	return s
+}
+
+// A Budget counts n more bytes of a text before it grows by them; the work is proportional. False: give up.
+type Budget func(n int) bool
+
+// FormatWithin is [Format] for a format of any length; !ok: the budget was too small.
+func FormatWithin(format string, t time.Time, budget Budget) (s string, ok bool) {
+	return write(format, t, false, budget)
+}
+
+// FormatCWithin is [FormatC] for a format of any length; !ok: the budget was too small.
+func FormatCWithin(format string, t time.Time, budget Budget) (s string, ok bool) {
+	return write(format, t, true, budget)
+}
+
+const (
+	freeText       = 1 << 12 // bytes that are not counted
+	conversionCost = 64      // of a conversion beside its text, in bytes
+)
+
+func write(format string, t time.Time, libc bool, budget Budget) (string, bool) {
 	var b strings.Builder
+	due := 0
 	for i := 0; i < len(format); {
+		if budget != nil && due > freeText {
+			if !budget(due) {
+				return b.String(), false
+			}
+			due = 0
+		}
 		if format[i] != '%' {
 			b.WriteByte(format[i])
+			due++
 			i++
 			continue
 		}
@@ -34,9 +65,10 @@ func write(format string, t time.Time, libc bool) string {
 			text = c.fill(text, ' ')
 		}
 		b.WriteString(text)
+		due += conversionCost + len(text)
 		i += n
 	}
-	return b.String()
+	return b.String(), true
 }
 
 // conversion is one %-sequence of a time format.
@@ -106,13 +138,27 @@ func canModify(modifier, verb byte, libc bool) bool {
 	return true
 }
 
+// composedOf returns the format that a conversion stands for; "" for a simple one.
+func composedOf(verb byte) string {
+	switch verb {
+	case 'c':
+		return "%a %b %e %H:%M:%S %Y"
+	case 'D', 'x':
+		return "%m/%d/%y"
+	case 'r':
+		return "%I:%M:%S %p"
+	case 'R':
+		return "%H:%M"
+	case 'T', 'X':
+		return "%H:%M:%S"
+	}
+	return ""
+}
+
 // expand returns the value of the conversion; not ok for an unknown one.
 func (c *conversion) expand(t time.Time) (text string, ok bool) {
-	if composed, ok := map[byte]string{
-		'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'r': "%I:%M:%S %p", 'R': "%H:%M", 'T': "%H:%M:%S",
-		'x': "%m/%d/%y", 'X': "%H:%M:%S",
-	}[c.verb]; ok {
-		return c.text(write(composed, t, c.libc)), true
+	if composed := composedOf(c.verb); composed != "" {
+		return c.text(formatted(composed, t, c.libc)), true
 	}
 	if n, digits, pad, ok := timeNumber(c.verb, t); ok {
 		if c.libc && strings.IndexByte("CGY", c.verb) >= 0 {
@@ -270,7 +316,7 @@ func (c *conversion) date(t time.Time) string {
 	if c.libc {
 		digits = 1
 	}
-	return year.number(int64(t.Year()), digits, '0') + write("-%m-%d", t, c.libc)
+	return year.number(int64(t.Year()), digits, '0') + formatted("-%m-%d", t, c.libc)
 }
 
 func (c *conversion) halfDay(t time.Time) string {

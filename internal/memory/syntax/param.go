@@ -222,6 +222,8 @@ func (p *Parser) replaceOp(x *Param, m mode) {
 
 // sliceExpr reads an arithmetic operand of ${x:a:b}; ?: and brackets keep their colons.
 func (p *Parser) sliceExpr(stop string) *Word {
+	p.enter()
+	defer func() { p.depth-- }()
 	w := &Word{Line: p.line}
 	var list joined
 	start := p.pos
@@ -231,6 +233,7 @@ func (p *Parser) sliceExpr(stop string) *Word {
 		if c == 0 || c == '}' || c == ':' && question == 0 && stop[0] == ':' {
 			break
 		}
+		p.step()
 		switch c {
 		case '?':
 			question++

@@ -150,7 +150,12 @@ func (p *Parser) endOfInput(t *token) {
 // step counts a node.
 func (p *Parser) step() {
 	p.steps++
-	if p.Step != nil && !p.Step(1, 0) {
+	p.count(1, 0)
+}
+
+// count takes memory for nodes and bytes.
+func (p *Parser) count(nodes, bytes int) {
+	if p.Step != nil && !p.Step(nodes, bytes) {
 		panic(&Error{Line: p.line, Msg: "stopped", Stopped: true})
 	}
 }

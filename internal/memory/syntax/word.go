@@ -150,18 +150,30 @@ var stopsLiteral = [256]bool{'\\': true, '\'': true, '"': true, '$': true, '`': 
 // literal reads a run of plain bytes, at least one.
 func (p *Parser) literal(m mode) Part {
 	start := p.pos
+	braced := false
+	c := p.src[p.pos]
 	for {
+		if m.meta && (c == '~' || c == '{' || c == ',' && braced) {
+			braced = braced || c == '{'
+			p.step() // Compiling makes a part of it.
+		}
 		p.skip()
 		if p.pos >= len(p.src) {
 			break
 		}
-		c := p.src[p.pos]
+		c = p.src[p.pos]
 		if stopsLiteral[c] || metaBytes[c] && (m.meta || m.procs) || m.stop != "" && strings.IndexByte(m.stop, c) >= 0 || c == m.nest && c != 0 {
 			break
 		}
 	}
+	if n := p.pos - start; braced && n > 1<<10 {
+		p.count(0, braceWeight*n)
+	}
 	return &Lit{p.src[start:p.pos]}
 }
+
+// braceWeight is about how many bytes of memory the search for braces takes for each byte of a text.
+const braceWeight = 64
 
 func (p *Parser) backslash(m mode) Part {
 	p.pos++

@@ -249,7 +249,6 @@ var boundedRecursion = map[string]string{
 	"internal/memory/strftime.conversion":                          "formats of this package that contain no further ones",
 	"internal/memory/syntax.printer":                               "the parser bounds the depth of the tree",
 	"internal/memory/syntax.Parser.functionBody":                   "a body that is no group reads its command with a count",
-	"internal/memory/syntax.Parser.dollar":                         "words inside words are counted where they are read",
 	"internal/memory/syntax.Parser.lexWord":                        "an array's words contain no array",
 	"internal/memory/system.makeFixed":                             "a tree of this package",
 }

@@ -17,6 +17,9 @@ const (
 	endless = `tr '\0' a < /dev/zero`
 )
 
+// hundred is a hundred times the value of x, which counts once.
+var hundred = again(`"$x" `, 100)
+
 // buffered are inputs and options of which programs hold many small parts, or one large one.
 var buffered = []attack{
 	{name: "date of a line without end", script: endless + ` | date -f -`, limit: shell.ErrMemory, held: true},
@@ -65,6 +68,41 @@ var buffered = []attack{
 	{name: "awk that takes the match many times", script: `yes a | tr -d '\n' | head -c 3000000 | awk '{ gsub(/.*/, "&&&&&&&&&&&&&&&&&&&&&&&&&&"); print length($0) }'`, limit: shell.ErrMemory, held: true},
 	{name: "awk with many outputs", script: `awk 'BEGIN { while (1) print 1 > ("f" i++) }'; rm -f f*`, held: true},
 	{name: "history of many lines", script: letters + `set -o history; history -r big`, limit: shell.ErrMemory, held: true},
+	{name: "curl that sends a range of files", script: `printf -v x '%60000s'; curl -T "${x// /a}[1-100000]" http://127.0.0.1/`, held: true},
+	{name: "curl that sends many sets of files", script: `curl -T "$(yes '{a}' | tr -d '\n' | head -c 3000000)[1-100000]" http://127.0.0.1/`, limit: shell.ErrMemory, held: true},
+	{name: "curl with options without end", script: `yes 'header = x: y' | head -c 15000000 > big; curl -K big http://127.0.0.1/`, limit: shell.ErrMemory, held: true},
+	{name: "curl with header fields without end", script: `yes 'a: b' | curl -H @- http://127.0.0.1/`, limit: shell.ErrMemory, held: true},
+	{name: "curl with data without end", script: `curl -d @/dev/zero http://127.0.0.1/`, limit: shell.ErrMemory, held: true},
+	{name: "curl with a long text about the transfer", script: `curl -s -w "$(yes '%{json}' | tr -d '\n' | head -c 3000000)" http://127.0.0.1/ > /dev/null`, held: true},
+	{name: "tar with replacements that double", script: `touch a; tar cf x --transform "$(yes 's/.*/&&/;' | tr -d '\n' | head -c 603)" a`, held: true},
+	{name: "tar with many replacements", script: `touch a; tar cf x --transform "$(yes 's/a/b/;' | tr -d '\n' | head -c 3000000)" a`, limit: shell.ErrMemory, says: "Cannot allocate memory", held: true},
+	{name: "tar with replacements of many states", script: `touch a; tar cf x --transform "$(yes 's/[[:alpha:]]{200}/b/x;' | tr -d '\n' | head -c 1000000)" a`, held: true},
+	{name: "tar with a replacement of many parts", script: `touch a; tar cf x --transform "s/a/$(yes '&b' | tr -d '\n' | head -c 3000000)/" a`, limit: shell.ErrMemory, held: true},
+	{name: "printf of the same long argument", script: `printf -v x '%1000000s'; printf -v y "$(yes %s | tr -d '\n' | head -c 200)" ` + hundred, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "printf of wide fields at the same time", script: `for i in {1..200}; do printf '%04000000d' 1 > /dev/null & done; wait`, limit: shell.ErrMemory, held: true},
+	{name: "printf of a long time", script: `printf "%($(yes %c | tr -d '\n' | head -c 2000000))T"`, limit: shell.ErrMemory, held: true},
+	{name: "date with a long format", script: `date "+$(yes %c | tr -d '\n' | head -c 2000000)" > /dev/null`, limit: shell.ErrMemory, held: true},
+	{name: "date with many wide fields", script: `date "+$(yes %4000Y | tr -d '\n' | head -c 2000000)" > /dev/null`, limit: shell.ErrMemory, held: true},
+	{name: "select of the same long word", script: `printf -v x '%1000000s'; select i in ` + hundred + `; do :; done < /dev/null`, limit: shell.ErrMemory, held: true},
+	{name: "awk with a replacement of many parts", script: `awk 'BEGIN { x = "&b"; for (i = 0; i < 21; i++) x = x x; y = "a"; gsub(/a/, x, y); print length(y) }'`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "awk with a long sprintf", script: `awk 'BEGIN { x = "a"; for (i = 0; i < 21; i++) x = x x; y = sprintf("` + again("%s", 40) + `"` + again(",x", 40) + `); print length(y) }'`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "awk with a long printf", script: `awk 'BEGIN { x = "a"; for (i = 0; i < 22; i++) x = x x; printf("` + again("%s", 40) + `"` + again(",x", 40) + `) }' > /dev/null`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "awk with large regular expressions", script: `awk 'BEGIN { while (1) "a" ~ ("([[:alpha:]]{1,100}){1,5}" i++) }'`, held: true},
+	{name: "awk with a time of many parts", script: `awk 'BEGIN { x = "%c"; for (i = 0; i < 20; i++) x = x x; print length(strftime(x)) }'`, held: true},
+	{name: "a function with many words that calls itself", script: `f() { f ` + again("a ", 1000) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "a function with many values that calls itself", script: `a=b; f() { f ` + again("$a ", 1000) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "a function with many redirections that calls itself", script: `f() { f ` + again("< /keep ", 1000) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "groups with redirections in a function that calls itself", script: `f() { { f; } ` + again("< /keep ", 200) + `; }; f`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "parameters in parameters with values", script: `printf -v x '%1000000s'; echo ` + again("${u:-$x", 20) + again("}", 20), held: true},
+	{name: "a prompt of parts of parameters in itself", script: `a=abc; x='` + inside("${a:1:", "${x@P}", "}", 60) + `'; echo ${x@P}`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "patterns that are compiled once", script: `printf -v x '%240s'; x=${x// /?}; for ((i=0;;i++)); do [[ a == $x$i ]]; done`, held: true},
+	{name: "extended patterns that are compiled once", script: `shopt -s extglob; printf -v x '%60s'; x=${x// /'@(a)'}; for ((i=0;;i++)); do [[ a == ${x:0:240}$i ]]; done`, held: true},
+	{name: "regular expressions that are compiled once", script: `for ((i=0;;i++)); do [[ a =~ ([[:alpha:]]{1,100}){1,20}$i ]]; done`, held: true},
+	{name: "many home directories", script: `eval "x=$(yes '~:' | tr -d '\n' | head -c 2000000)"`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "many home directories of users", script: `eval "f() { x=$(yes '~a:' | tr -d '\n' | head -c 60000); }"; while :; do f; done`, held: true},
+	{name: "braces around a long text", script: `eval "echo {$(yes a | tr -d '\n' | head -c 2000000),b} > /dev/null"`, limit: shell.ErrMemory, says: noMemory, held: true},
+	{name: "arguments of all callers", script: `shopt -s extdebug; f() { : "${BASH_ARGV[0]}${BASH_ARGV[1]}${BASH_ARGV[2]}"; f ` + again("a ", 100) + `; }; f`, held: true},
+	{name: "arguments of all callers in one word", script: `shopt -s extdebug; eval "f() { ((i++ < 900)) && f {1..100}; : $(yes '$BASH_ARGV' | tr -d '\n' | head -c 30000); f; }"; f`, held: true},
 	{name: "one xz", script: `yes | xz -9 > /dev/null`, limit: shell.ErrMemory, held: true},
 	{name: "xz at the same time", script: `for i in {1..20}; do xz -9 < /dev/zero > /dev/null & done; wait`, held: true},
 	{name: "xz of the older format", script: `yes | xz --format=lzma -9 > /dev/null`, limit: shell.ErrMemory, held: true},

@@ -37,6 +37,9 @@ func New(p *shell.Proc) *Database { return &Database{proc: p} }
 // MaxFile bounds the read part of a file, which any program may have written.
 const MaxFile = 1 << 20
 
+// accountMemory is about how many bytes an account takes beside its line, in a list that grows.
+const accountMemory = 400
+
 // read returns the lines of a colon-separated file that have enough fields. Without the
 // file there is root alone.
 func (a *Database) read(path string, least int) []Account {
@@ -48,7 +51,7 @@ func (a *Database) read(path string, least int) []Account {
 	defer f.Close()
 	lines := bufio.NewScanner(io.LimitReader(f, MaxFile))
 	for lines.Scan() {
-		fields := strings.Split(lines.Text(), ":")
+		fields := strings.Split(lines.Text(), ":") // bounded: by a line of 64 KiB
 		if len(fields) < least {
 			continue
 		}
@@ -64,7 +67,10 @@ func (a *Database) read(path string, least int) []Account {
 			}
 			e.Gid, e.home, e.shell = uint32(gid), fields[5], fields[6]
 		} else {
-			e.members = strings.Split(fields[3], ",")
+			e.members = strings.Split(fields[3], ",") // bounded: by a line of 64 KiB
+		}
+		if a.proc.Reserve(accountMemory) != nil {
+			break
 		}
 		list = append(list, e)
 	}

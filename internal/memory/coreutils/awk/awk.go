@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/awk/interpreter"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/cformat"
@@ -89,7 +90,10 @@ func runAWK(p *shell.Proc) int {
 	}
 	j.run.Args = args
 	j.run.Bytes = j.run.Bytes || program.IsByteLocale(p)
-	j.run.Strftime, j.run.Float, j.run.Zone, j.run.Take = strftime.Format, cformat.Float, program.Zone(p), j.memory.Take
+	j.run.Strftime = func(format string, t time.Time, budget func(n int) bool) (string, bool) {
+		return strftime.FormatWithin(format, t, budget)
+	}
+	j.run.Float, j.run.Zone, j.run.Take = cformat.Float, program.Zone(p), j.memory.Take
 	return interpreter.Run(p, &j.run)
 }
 

@@ -21,7 +21,7 @@ func (f Field) Pad(s string, number bool) string {
 			sign, s = "-", s[1:]
 		}
 		if n := f.Prec - len(s); n > 0 {
-			s = strings.Repeat("0", n) + s
+			s = strings.Repeat("0", n) + s // bounded: by LeadingNumber, or a number that the caller bounds
 		}
 		s = sign + s
 	}
@@ -30,15 +30,15 @@ func (f Field) Pad(s string, number bool) string {
 	case n <= 0:
 		return s
 	case strings.Contains(f.Flags, "-"):
-		return s + strings.Repeat(" ", n)
+		return s + strings.Repeat(" ", n) // bounded: by LeadingNumber, or a number that the caller bounds
 	case number && f.Prec < 0 && strings.Contains(f.Flags, "0"):
 		sign := ""
 		if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
 			sign, s = s[:1], s[1:]
 		}
-		return sign + strings.Repeat("0", n) + s
+		return sign + strings.Repeat("0", n) + s // bounded: by LeadingNumber, or a number that the caller bounds
 	}
-	return strings.Repeat(" ", n) + s
+	return strings.Repeat(" ", n) + s // bounded: by LeadingNumber, or a number that the caller bounds
 }
 
 // LeadingNumber returns the number at the front, -1 when it is beyond use, and the rest.

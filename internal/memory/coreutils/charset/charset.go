@@ -72,7 +72,7 @@ func charsets() []charset {
 	}, bytewise()...)
 }
 
-func charsetNames(s string) []string { return strings.Fields(s) }
+func charsetNames(s string) []string { return strings.Fields(s) } // bounded: by the names in this file
 
 func plain(f func(b []byte) (rune, int)) func() func(b []byte) (rune, int) {
 	return func() func(b []byte) (rune, int) { return f }

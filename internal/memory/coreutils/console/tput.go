@@ -72,6 +72,12 @@ func runTput(p *shell.Proc) int {
 func tputLines(p *shell.Proc, colors int) int {
 	out := program.NewOutput(p)
 	status, ended := program.EachLine(p, []string{"-"}, '\n', func(line []byte) bool {
+		size := 9*len(line) + 16 // The text, and a word for two bytes.
+		if p.Reserve(size) != nil {
+			p.Warn("memory exhausted")
+			return false
+		}
+		defer p.Release(size)
 		words := strings.Fields(string(line))
 		if len(words) == 0 {
 			return true

@@ -203,18 +203,20 @@ func (w *watching) screen(output []byte, status int) []byte {
 func (w *watching) title() string {
 	left := "Every " + strconv.FormatFloat(w.interval.Seconds(), 'f', 1, 64) + "s: " + strings.Join(w.command, " ")
 	right := program.Hostname(w.proc) + ": " + strftime.Format("%a %b %e %H:%M:%S %Y", w.proc.Now().In(program.Zone(w.proc)))
-	return left + strings.Repeat(" ", max(1, program.TerminalWidth(w.proc)-len(left)-len(right))) + right
+	return left + strings.Repeat(" ", max(1, program.TerminalWidth(w.proc)-len(left)-len(right))) + right // bounded: by the width of a terminal
 }
 
 // markChanges puts > before the lines that are not as they were, and a blank before the others.
 func markChanges(before, after []byte) []byte {
-	old := bytes.Split(before, []byte("\n"))
-	var b bytes.Buffer
-	for i, line := range bytes.Split(bytes.TrimSuffix(after, []byte("\n")), []byte("\n")) {
+	var b bytes.Buffer // bounded: by the text, which is there twice, and a mark for each line
+	more := true
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(after, []byte("\n")), []byte("\n")) {
 		mark := byte(' ')
-		if i >= len(old) || !bytes.Equal(old[i], line) {
+		old, rest, found := bytes.Cut(before, []byte("\n"))
+		if !more || !bytes.Equal(old, line) {
 			mark = '>'
 		}
+		before, more = rest, found
 		b.WriteByte(mark)
 		b.Write(line)
 		b.WriteByte('\n')

@@ -186,12 +186,12 @@ func (c *calendar) print(out *program.Output) error {
 		}
 		if !withYear && (row == first || row%12 == 0) {
 			year := strconv.Itoa(row / 12)
-			program.WriteText(out, strings.Repeat(" ", (width*perRow-len(year))/2)+year+"\n")
+			program.WriteText(out, strings.Repeat(" ", (width*perRow-len(year))/2)+year+"\n") // bounded: by the columns of a year
 		}
 		var lines [calRows + 2]strings.Builder
 		for n := row; n < row+perRow && n <= last; n++ {
 			for i, text := range c.monthLines(n/12, n%12+1, cell, withYear) {
-				lines[i].WriteString(text + strings.Repeat(" ", max(0, width+2-len(text))))
+				lines[i].WriteString(text + strings.Repeat(" ", max(0, width+2-len(text)))) // bounded: by the columns of a year
 			}
 		}
 		for i := range lines {
@@ -211,7 +211,7 @@ func (c *calendar) monthLines(year, month, cell int, withYear bool) [calRows + 2
 	if withYear {
 		title += " " + strconv.Itoa(year)
 	}
-	lines[0] = strings.Repeat(" ", max(0, (7*cell-1-len(title))/2)) + title
+	lines[0] = strings.Repeat(" ", max(0, (7*cell-1-len(title))/2)) + title // bounded: by the columns of a month
 	for _, name := range []string{"Su", "Mo", "Tu", "We", "Th", "Fr", "Sa"} {
 		lines[1] += program.PadLeft(name, cell-1) + " "
 	}
@@ -220,7 +220,7 @@ func (c *calendar) monthLines(year, month, cell int, withYear bool) [calRows + 2
 	at := (day + 1) % 7 // Day 0 of this count was a Monday.
 	newYear := dayNumber(year, 1, 1)
 	var weeks [calRows]strings.Builder
-	weeks[0].WriteString(strings.Repeat(" ", at*cell))
+	weeks[0].WriteString(strings.Repeat(" ", at*cell)) // bounded: by the columns of a week
 	for d := day; d < next; d++ {
 		n := d - day + 1
 		if day < reformed && d >= reformed {
@@ -229,7 +229,7 @@ func (c *calendar) monthLines(year, month, cell int, withYear bool) [calRows + 2
 		if c.julian {
 			n = d - newYear + 1
 		}
-		weeks[at/7].WriteString(program.PadLeft(strconv.Itoa(n), cell-1) + " ")
+		weeks[at/7].WriteString(program.PadLeft(strconv.Itoa(n), cell-1) + " ") // bounded: by the days of a month
 		at++
 	}
 	for i := range weeks {

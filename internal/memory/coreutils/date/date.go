@@ -171,16 +171,31 @@ func (j *dateJob) operand(args []string, dated bool) (status int, done bool) {
 // refuse says that the clock cannot be set, and shows the time that it would have.
 func (j *dateJob) refuse(t time.Time) int {
 	j.proc.Warn("cannot set date: Operation not permitted")
-	j.print(t)
+	_ = j.print(t) // The job has failed anyway.
 	return 1
 }
 
-func (j *dateJob) print(t time.Time) {
+// print writes a date; false after a message.
+func (j *dateJob) print(t time.Time) bool {
 	format := j.format
 	if !j.formatted {
 		format = "%a %b %e %H:%M:%S %Z %Y"
 	}
-	_, _ = j.out.WriteString(strftime.Format(format, t.In(j.zone)) + "\n") // The error stays in out.
+	held := 0
+	text, ok := strftime.FormatWithin(format, t.In(j.zone), func(n int) bool {
+		if j.proc.Reserve(2*n) != nil || j.proc.Spend(n>>6) != nil {
+			return false
+		}
+		held += 2 * n
+		return true
+	})
+	defer j.proc.Release(held)
+	if !ok {
+		j.proc.Warn("memory exhausted")
+		return false
+	}
+	_, _ = j.out.WriteString(text + "\n") // The error stays in out.
+	return true
 }
 
 func (j *dateJob) run() int {
@@ -194,8 +209,7 @@ func (j *dateJob) run() int {
 		return j.refuse(t)
 	}
 	if len(j.from) == 0 {
-		j.print(now)
-		return 0
+		return statusOf(j.print(now))
 	}
 	switch j.from[0] {
 	case "f":
@@ -206,8 +220,7 @@ func (j *dateJob) run() int {
 			j.proc.Error(j.from[1], err)
 			return 1
 		}
-		j.print(info.Mtime)
-		return 0
+		return statusOf(j.print(info.Mtime))
 	case "d":
 		if j.describe(j.from[1], now) {
 			return 0
@@ -217,8 +230,15 @@ func (j *dateJob) run() int {
 	if !j.formatted {
 		j.format, j.formatted = "%s.%N", true
 	}
-	j.print(time.Unix(0, 1))
-	return 0
+	return statusOf(j.print(time.Unix(0, 1)))
+}
+
+// statusOf returns the exit status of a job.
+func statusOf(ok bool) int {
+	if ok {
+		return 0
+	}
+	return 1
 }
 
 func (j *dateJob) describe(s string, now time.Time) bool {
@@ -227,8 +247,7 @@ func (j *dateJob) describe(s string, now time.Time) bool {
 		j.proc.Warn("invalid date %s", quoting.Name(s))
 		return false
 	}
-	j.print(t)
-	return true
+	return j.print(t)
 }
 
 // file prints the date of each line.

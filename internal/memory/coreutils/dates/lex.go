@@ -45,9 +45,12 @@ type dateToken struct {
 	text   string // of a word, in lower case
 }
 
-// lexDate takes a date to pieces; not ok when a number is too large.
-func lexDate(s string) (tokens []dateToken, ok bool) {
-	for {
+// maxTokens bounds the words of a date: a script could make one of each byte of an argument.
+const maxTokens = 1 << 12
+
+// lexDate takes a date to pieces; not ok when a number is too large, or when there are too many words.
+func lexDate(s string) (tokens []dateToken, ok bool) { // bounded: maxTokens
+	for len(tokens) < maxTokens {
 		s = strings.TrimLeft(s, " \t\n\v\f\r")
 		if s == "" {
 			return append(tokens, dateToken{kind: dateEnd}), true
@@ -77,6 +80,7 @@ func lexDate(s string) (tokens []dateToken, ok bool) {
 			tokens, s = append(tokens, dateToken{kind: dateChar, char: c}), s[1:]
 		}
 	}
+	return nil, false
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

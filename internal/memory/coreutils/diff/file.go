@@ -321,7 +321,7 @@ func (f *diffFile) split(stripCR bool) {
 	if text == "" {
 		return
 	}
-	f.lines = strings.Split(text, "\n")
+	f.lines = strings.Split(text, "\n") // bounded: ReadWhole has charged for lines
 	if last := len(f.lines) - 1; f.lines[last] == "" {
 		f.lines = f.lines[:last]
 	} else {

@@ -30,7 +30,7 @@ func (p *diffPair) hunks() []diffHunk {
 			end++
 		}
 		if h, ok := p.hunk(p.changes[k:end]); ok {
-			all = append(all, h)
+			all = append(all, h) // bounded: a hunk for some lines, which are charged
 		}
 		k = end
 	}

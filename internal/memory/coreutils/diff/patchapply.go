@@ -105,7 +105,7 @@ func (f *patchedFile) apply(fp *filePatch) error {
 			f.saySucceeded(at, fuzz)
 		}
 	}
-	f.out = append(f.out, f.lines[f.done:]...)
+	f.out = append(f.out, f.lines[f.done:]...) // bounded: ReadWhole has charged for lines
 	f.done = len(f.lines)
 	return nil
 }
@@ -301,7 +301,7 @@ func (f *patchedFile) change(h *patchHunk, where int) {
 		switch o.kind {
 		case '+':
 			f.copyTo(k)
-			f.out = append(f.out, o.text)
+			f.out = append(f.out, o.text) // bounded: ReadWhole has charged for lines
 			f.grown++
 		case '-':
 			f.copyTo(k)
@@ -319,7 +319,7 @@ func (f *patchedFile) change(h *patchHunk, where int) {
 func (f *patchedFile) copyTo(k int) {
 	k = min(k, len(f.lines))
 	if k > f.done {
-		f.out = append(f.out, f.lines[f.done:k]...)
+		f.out = append(f.out, f.lines[f.done:k]...) // bounded: ReadWhole has charged for lines
 		f.done = k
 	}
 }

@@ -71,7 +71,7 @@ func (j *patchJob) one(fp *filePatch) error {
 		if err != nil {
 			return err
 		}
-		f.lines = strings.SplitAfter(text, "\n")
+		f.lines = strings.SplitAfter(text, "\n") // bounded: ReadWhole has charged for lines
 		if n := len(f.lines); f.lines[n-1] == "" {
 			f.lines = f.lines[:n-1]
 		}
@@ -265,7 +265,7 @@ func (j *patchJob) finish(fp *filePatch, t *patchTarget, f *patchedFile) error {
 	text := joinLines(f.out)
 	gone := fp.empty[j.side(sideNew)]
 	if j.outName != "" {
-		j.outLines = append(j.outLines, text)
+		j.outLines = append(j.outLines, text) // bounded: ReadWhole has charged for lines
 		return nil
 	}
 	if text == "" && (j.removeEmpty || gone == 2 && !j.posix) && !fp.hasHeadOnly() {

@@ -137,7 +137,7 @@ func (r *patchReader) unified(fp *filePatch) (h patchHunk, err error) {
 			return h, r.malformed()
 		}
 		op.text = r.withoutNewline(s)
-		h.ops = append(h.ops, op)
+		h.ops = append(h.ops, op) // bounded: ReadWhole has charged for the lines of the patch
 	}
 	return h, nil
 }
@@ -189,7 +189,7 @@ func (r *patchReader) normal(fp *filePatch) (h patchHunk, err error) {
 					return fatalf("'%s' followed by space or tab expected at line %d of patch", mark, r.at)
 				}
 			}
-			h.ops = append(h.ops, patchOp{kind: kind, text: r.withoutNewline(text)})
+			h.ops = append(h.ops, patchOp{kind: kind, text: r.withoutNewline(text)}) // bounded: ReadWhole has charged for the lines of the patch
 		}
 		return nil
 	}

@@ -74,7 +74,7 @@ type patchReader struct {
 }
 
 func newPatchReader(text string) *patchReader {
-	r := &patchReader{lines: strings.SplitAfter(text, "\n")}
+	r := &patchReader{lines: strings.SplitAfter(text, "\n")} // bounded: ReadWhole has charged for lines
 	if n := len(r.lines); r.lines[n-1] == "" {
 		r.lines = r.lines[:n-1]
 	}
@@ -121,7 +121,7 @@ func (r *patchReader) next(j *patchJob) (*filePatch, error) {
 		if err := j.p.Spend(1 + len(h.ops)); err != nil {
 			return nil, err
 		}
-		fp.hunks = append(fp.hunks, h)
+		fp.hunks = append(fp.hunks, h) // bounded: ReadWhole has charged for the lines of the patch
 	}
 }
 

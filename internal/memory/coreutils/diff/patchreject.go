@@ -40,7 +40,7 @@ func (f *patchedFile) rejectHead(fp *filePatch, kind patchKind) {
 		}
 	}
 	if n := fp.names[sideIndex]; n != "" && fp.names[sideOld] == "" && fp.names[sideNew] == "" {
-		f.rejects.WriteString("Index: " + n + "\n")
+		f.rejects.WriteString("Index: " + n + "\n") // bounded: ReadWhole has charged for the patch
 	}
 	marks := [2]string{"***", "---"}
 	if kind == patchUnified {
@@ -83,7 +83,7 @@ func (h *patchHunk) markBoth() {
 
 func (f *patchedFile) rejectLine(mark, text string) {
 	// A missing newline is not marked, as in GNU patch.
-	f.rejects.WriteString(mark + text)
+	f.rejects.WriteString(mark + text) // bounded: ReadWhole has charged for the patch
 }
 
 func (f *patchedFile) rejectContext(fp *filePatch, h *patchHunk) {

@@ -173,7 +173,7 @@ func (r *readErrors) Read(b []byte) (int, error) {
 // encodeAll encodes its input in lines of wrap characters.
 func (b *baseJob) encodeAll(r *bufio.Reader, out *program.Output) (string, error) {
 	c := b.coding
-	block := make([]byte, c.in*1024)
+	block := make([]byte, c.in*1024) // bounded: by the few bytes of a group
 	var text []byte
 	col := int64(0)
 	for !out.HasFailed() {
@@ -219,7 +219,7 @@ const baseInvalid = "invalid input"
 // decodeAll reads groups of characters and ignores newlines.
 func (b *baseJob) decodeAll(r *bufio.Reader, out *program.Output) (string, error) {
 	c := b.coding
-	group := make([]byte, 0, c.out)
+	group := make([]byte, 0, c.out) // bounded: by the few bytes of a group
 	for n := 0; ; n++ {
 		if n&1023 == 0 {
 			if err := b.p.Spend(16); err != nil {

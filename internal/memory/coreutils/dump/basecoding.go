@@ -43,7 +43,7 @@ func (c *baseCoding) decodeEnd(group []byte) []byte {
 	if !c.padded {
 		return nil
 	}
-	data, _ := c.one(append(slices.Clip(group), strings.Repeat("=", c.out-len(group))...))
+	data, _ := c.one(append(slices.Clip(group), strings.Repeat("=", c.out-len(group))...)) // bounded: by the few bytes of a group
 	return data
 }
 

@@ -113,6 +113,10 @@ func runHexdump(p *shell.Proc) int {
 		}
 	}
 	h.address = h.skip
+	if p.Reserve(2*h.block) != nil { // A block, and the one before.
+		p.Warn("memory exhausted")
+		return 1
+	}
 	h.run(in)
 	status := in.Status()
 	if in.Failed {
@@ -150,14 +154,21 @@ func (h *hexdumpJob) option(o *program.Options) {
 	}
 }
 
+// hexMemory is about how many bytes of memory a byte of a format takes: a part has two bytes at least.
+const hexMemory = 128
+
 func (h *hexdumpJob) add(o *program.Options, formats ...string) {
 	for _, s := range formats {
+		if h.p.Reserve(hexMemory*len(s)) != nil {
+			o.RejectQuietly("memory exhausted")
+			return
+		}
 		f, err := parseHexFormat(s)
 		if err != nil {
 			o.RejectQuietly("%v", err)
 			return
 		}
-		h.formats = append(h.formats, f)
+		h.formats = append(h.formats, f) // bounded: by the formats of an argument, which are charged
 	}
 }
 
@@ -216,7 +227,7 @@ func (h *hexdumpJob) run(in io.Reader) {
 	if h.limit >= 0 {
 		in = io.LimitReader(in, h.limit)
 	}
-	block, last := make([]byte, h.block), make([]byte, h.block)
+	block, last := make([]byte, h.block), make([]byte, h.block) // bounded: runHexdump has charged for them
 	first, starred := true, false
 	for !h.out.HasFailed() {
 		n, err := io.ReadFull(in, block)
@@ -297,7 +308,7 @@ func (h *hexdumpJob) showPart(part *hexPart, block []byte, at int, last bool) {
 	case part.verb == 'a':
 		_, _ = h.out.WriteString(part.address(h.address + int64(at)))
 	case h.ended >= 0 && h.address+int64(at) >= h.ended:
-		_, _ = h.out.WriteString(strings.Repeat(" ", part.Width))
+		_, _ = h.out.WriteString(strings.Repeat(" ", part.Width)) // bounded: by LeadingNumber
 	case at+part.size <= len(block):
 		_, _ = h.out.WriteString(part.field(block[at : at+part.size]))
 	}

@@ -103,7 +103,7 @@ func parseHexFormat(s string) (*hexFormat, error) {
 		if err := u.parse(rest[1:1+end], s); err != nil {
 			return nil, err
 		}
-		f.units = append(f.units, u)
+		f.units = append(f.units, u) // bounded: add has charged for the text
 		rest = strings.TrimLeft(rest[end+2:], " \t\n")
 	}
 	return f, nil
@@ -119,7 +119,7 @@ func (u *hexUnit) parse(text, whole string) error {
 		if part.verb == 'A' {
 			u.atEnd = true
 		}
-		u.parts = append(u.parts, part)
+		u.parts = append(u.parts, part) // bounded: add has charged for the text
 		text = rest
 	}
 	conversions := 0

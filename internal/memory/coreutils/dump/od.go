@@ -92,6 +92,9 @@ var odOld = map[int]string{
 }
 
 // odDump holds the parsed command line of od.
+// odFormatMemory is about how many bytes a format takes in a list that grows.
+const odFormatMemory = 512
+
 type odDump struct {
 	p           *shell.Proc
 	radix       byte
@@ -254,6 +257,10 @@ func (d *odDump) addFormats(o *program.Options, types string) {
 			o.RejectQuietly("%s", msg)
 			return
 		}
+		if d.p.Reserve(odFormatMemory) != nil {
+			o.RejectQuietly("memory exhausted")
+			return
+		}
 		d.formats = append(d.formats, f)
 		rest = rest[n:]
 	}
@@ -411,7 +418,7 @@ func (d *odDump) block(offset int64, b []byte, n int) {
 		if i == 0 {
 			d.address(offset)
 		} else if d.radix != 'n' {
-			_, _ = d.out.WriteString(strings.Repeat(" ", d.addressWidth()))
+			_, _ = d.out.WriteString(strings.Repeat(" ", d.addressWidth())) // bounded: by the digits of an address
 		}
 		fields := len(b) / f.size
 		blank := (len(b) - n) / f.size
@@ -431,7 +438,7 @@ func (d *odDump) block(offset int64, b []byte, n int) {
 					return
 				}
 				next := f.pad * (k - 1) / fields
-				_, _ = d.out.WriteString(strings.Repeat(" ", left-next+f.width))
+				_, _ = d.out.WriteString(strings.Repeat(" ", left-next+f.width)) // bounded: by the width of a field and its share of the padding
 				left = next
 			}
 			_, _ = d.out.WriteString("  >")
@@ -480,7 +487,7 @@ func (d *odDump) number(n int64) string {
 	}
 	s := strconv.FormatInt(n, base)
 	if w := max(d.addressWidth(), 6); len(s) < w {
-		s = strings.Repeat("0", w-len(s)) + s
+		s = strings.Repeat("0", w-len(s)) + s // bounded: by the digits of an address
 	}
 	return s
 }

@@ -52,6 +52,9 @@ const (
 )
 
 // xxdJob holds the parsed command line of xxd.
+// xxdLine is about how many bytes of memory a byte of a line takes, with its digits.
+const xxdLine = 16
+
 type xxdJob struct {
 	p                    *shell.Proc
 	style                xxdStyle
@@ -321,6 +324,10 @@ func (x *xxdJob) dump(in io.Reader) int {
 	case xxdPlain:
 		return x.plain(r)
 	}
+	if x.p.Reserve(xxdLine*x.cols) != nil {
+		x.p.Warn("memory exhausted")
+		return 1
+	}
 	line := make([]byte, x.cols)
 	for {
 		n, err := io.ReadFull(r, line)
@@ -400,6 +407,7 @@ func (x *xxdJob) line(at int64, b []byte) string {
 	}
 	width := unit*x.group + 1
 	text := len(s) + 3 + (width*x.cols-1)/x.group
+	// bounded: run has charged for a line
 	l := append(s, bytes.Repeat([]byte(" "), text-len(s))...)
 	for i, c := range b {
 		k := i

@@ -32,7 +32,9 @@ func Parse(s string) (change Change, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		change = append(change, steps...)
+		if change = append(change, steps...); len(change) > maxSteps { // bounded: maxSteps
+			return nil, false
+		}
 	}
 	return change, true
 }
@@ -59,6 +61,9 @@ func parseOctalMode(s string) (Change, bool) {
 	return Change{{Op: '=', Who: AllBits, Value: n, Mentioned: mentioned}}, ok
 }
 
+// maxSteps bounds the steps of a mode, which a script could make of each byte of an argument.
+const maxSteps = 1 << 12
+
 // parseClause reads "ugo+rw-x": classes, then operators with permissions.
 func parseClause(s string) (steps []Step, ok bool) {
 	var who uint32
@@ -82,7 +87,9 @@ func parseClause(s string) (steps []Step, ok bool) {
 		if !step.permissions(s[i+1 : end]) {
 			return nil, false
 		}
-		steps = append(steps, step)
+		if steps = append(steps, step); len(steps) > maxSteps { // bounded: maxSteps
+			return nil, false
+		}
 		i = end
 	}
 	return steps, len(steps) > 0

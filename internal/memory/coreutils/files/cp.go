@@ -348,7 +348,7 @@ func (j *cpJob) withParents(src string) bool {
 			return false
 		}
 		if fresh || j.keepMode || j.keepOwner || j.keepTimes {
-			dirs = append(dirs, made{from, to})
+			dirs = append(dirs, made{from, to}) // bounded: by the depth of a path that exists
 		}
 	}
 	ok := j.operand(src, pathname.Join(j.place.dir, rel))

@@ -106,7 +106,7 @@ func (t *temporary) run() int {
 			if t.directory {
 				kind = "directory"
 			}
-			t.proc.Errorf(err, "failed to create %s via template %s", kind, quoting.Name(prefix+strings.Repeat("X", count)+t.suffix))
+			t.proc.Errorf(err, "failed to create %s via template %s", kind, quoting.Name(prefix+strings.Repeat("X", count)+t.suffix)) // bounded: by the letters of a template
 		}
 		return 1
 	}

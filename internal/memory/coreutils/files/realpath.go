@@ -162,14 +162,20 @@ func (r *realpaths) show(path string) string {
 
 // relative returns path as seen from dir; both are absolute and clean.
 func relative(dir, path string) string {
-	split := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == '/' }) }
-	a, b := split(dir), split(path)
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+	dir, path = strings.Trim(dir, "/"), strings.Trim(path, "/")
+	for dir != "" && path != "" {
+		a, below, _ := strings.Cut(dir, "/")
+		b, rest, _ := strings.Cut(path, "/")
+		if a != b {
+			break
+		}
+		dir, path = below, rest
 	}
-	up := strings.Repeat("../", len(a)-n)
-	if rel := strings.TrimSuffix(up+strings.Join(b[n:], "/"), "/"); rel != "" {
+	up := 0
+	if dir != "" {
+		up = 1 + strings.Count(dir, "/")
+	}
+	if rel := strings.TrimSuffix(strings.Repeat("../", up)+path, "/"); rel != "" { // bounded: by three times the directory
 		return rel
 	}
 	return "."

@@ -238,7 +238,7 @@ func (e *elfFile) sections() {
 		if e.wide {
 			at, size = e.word(s[24:]), e.word(s[32:])
 		}
-		offsets = append(offsets, e.o.Uint32(s))
+		offsets = append(offsets, e.o.Uint32(s)) // bounded: by 65,535 sections
 		switch e.o.Uint32(s[4:]) {
 		case 2: // SHT_SYMTAB
 			e.symbols = true

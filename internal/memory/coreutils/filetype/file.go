@@ -182,13 +182,13 @@ func (f *fileNames) printable(name string) string {
 	quoting.EachPrintable(name, func(text string, raw byte) {
 		switch {
 		case text != "" && (len(text) == 1 || !c):
-			b.WriteString(text)
+			b.WriteString(text) // bounded: by four times the name
 		case text != "":
 			for i := range len(text) {
-				b.WriteString(quoting.OctalByte(text[i]))
+				b.WriteString(quoting.OctalByte(text[i])) // bounded: by four times the name
 			}
 		default:
-			b.WriteString(quoting.OctalByte(raw))
+			b.WriteString(quoting.OctalByte(raw)) // bounded: by four times the name
 		}
 	})
 	return b.String()
@@ -209,7 +209,7 @@ func (f *fileNames) write(name string, k fileKind) {
 		if f.nuls < 2 {
 			line += f.separator + " "
 			if f.pad {
-				line += strings.Repeat(" ", max(0, f.width-utf8.RuneCountInString(f.printable(name))))
+				line += strings.Repeat(" ", max(0, f.width-utf8.RuneCountInString(f.printable(name)))) // bounded: by the longest name
 			}
 		}
 	}

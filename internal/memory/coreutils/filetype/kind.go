@@ -156,7 +156,7 @@ func (b *fileBytes) at(off int64, n int) []byte {
 	if !b.seekable || n > fileHead {
 		return nil
 	}
-	buf := make([]byte, n)
+	buf := make([]byte, n) // bounded: by fileHead
 	if got, _ := b.seek.ReadAt(buf, off); got < n {
 		return nil
 	}

@@ -164,7 +164,7 @@ func isoMedia(head []byte) (text, mime string) {
 
 // netpbmKind knows pictures whose head is text.
 func netpbmKind(text string) (what, mime string, ok bool) {
-	f := strings.Fields(text[:min(len(text), 64)])
+	f := strings.Fields(text[:min(len(text), 64)]) // bounded: by 64 bytes
 	if len(f) < 4 || len(f[0]) != 2 || f[0][0] != 'P' {
 		return "", "", false
 	}

@@ -180,12 +180,12 @@ func countSlips(a, b string, most int) int {
 		return most + 1
 	}
 	var before []int
-	last := make([]int, len(b)+1)
+	last := make([]int, len(b)+1) // bounded: by the longest known name and most
 	for j := range last {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
+		row := make([]int, len(b)+1) // bounded: by the longest known name and most
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1

@@ -103,7 +103,7 @@ func (i *jqInputs) open() bool {
 			i.decoder = interpreter.NewDecoder(r)
 			i.decoder.Sequence(i.j.seq)
 			if i.j.stream {
-				i.decoder.Stream()
+				i.decoder.Stream(i.j.memory.Take)
 			}
 		}
 		return true

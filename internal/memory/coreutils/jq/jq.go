@@ -287,6 +287,10 @@ func (j *jqJob) named(option string, args []string) []string {
 	switch option {
 	case "argjson":
 		var ok bool
+		if err := j.memory.Take(valueWeight * len(text)); err != nil {
+			j.wrong("%s", shell.Strerror(err))
+			return nil
+		}
 		if v, ok = interpreter.ParseJSON(text); !ok {
 			j.wrong("Invalid JSON text passed to --argjson")
 			return nil
@@ -294,7 +298,9 @@ func (j *jqJob) named(option string, args []string) []string {
 	case "slurpfile", "rawfile":
 		data, err := j.readFile(text)
 		if err == nil && option == "slurpfile" {
-			v, err = jqValues(data)
+			if err = j.memory.Take(valueWeight * len(data)); err == nil {
+				v, err = jqValues(data)
+			}
 		} else {
 			v = strings.ToValidUTF8(data, "\uFFFD")
 		}
@@ -324,6 +330,10 @@ func (j *jqJob) readFile(name string) (string, error) {
 	return string(b), err
 }
 
+// valueWeight is about how many bytes of memory the values of a text take for each of its bytes: two bytes can be a number in
+// a list that grows.
+const valueWeight = 24
+
 func jqValues(text string) (interpreter.Value, error) {
 	var all []interpreter.Value
 	d := interpreter.NewDecoder(strings.NewReader(text))
@@ -335,7 +345,7 @@ func jqValues(text string) (interpreter.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, v)
+		all = append(all, v) // bounded: the caller charges for the text
 	}
 }
 
@@ -594,7 +604,7 @@ func jqColors(s string) *interpreter.Colors {
 	if s == "" {
 		return c
 	}
-	for i, part := range strings.Split(s, ":") {
+	for i, part := range strings.SplitN(s, ":", len(fields)+1) {
 		if strings.Trim(part, "0123456789;") != "" {
 			return interpreter.DefaultColors()
 		}

@@ -194,7 +194,7 @@ func (j *dfJob) setColumns(o *program.Options) {
 			o.Reject("option --output: field %s used more than once", quoting.Name(name))
 			return
 		}
-		j.columns = append(j.columns, name)
+		j.columns = append(j.columns, name) // bounded: by the number of columns there are
 	}
 }
 
@@ -351,6 +351,14 @@ func (j *dfJob) table() string {
 		for _, r := range rows {
 			widths[i] = max(widths[i], len(r[i]))
 		}
+	}
+	line := 1
+	for _, w := range widths {
+		line += w + 1
+	}
+	if j.proc.Reserve(2*line*len(rows)) != nil { // A text that grows is there twice.
+		j.proc.Warn("memory exhausted")
+		return ""
 	}
 	var b strings.Builder
 	for _, r := range rows {

@@ -27,13 +27,20 @@ func canHaveColors(p *shell.Proc) bool {
 	return p.Getenv("LS_COLORS") != "" || p.Getenv("COLORTERM") != "" || fnmatch.MatchesAny(colorTerminals, p.Getenv("TERM"))
 }
 
+// colorMemory is about how many bytes an entry of LS_COLORS takes beside its text.
+const colorMemory = 128
+
 func newLsColors(p *shell.Proc) *lsColors {
 	c := &lsColors{kinds: map[string]string{
 		"lc": "\033[", "rc": "m", "rs": "0", "di": "01;34", "ln": "01;36", "pi": "33", "so": "01;35", "bd": "01;33",
 		"cd": "01;33", "ex": "01;32", "do": "01;35", "su": "37;41", "sg": "30;43", "st": "37;44", "ow": "34;42",
 		"tw": "30;42", "cl": "\033[K",
 	}}
-	for item := range strings.SplitSeq(p.Getenv("LS_COLORS"), ":") {
+	text := p.Getenv("LS_COLORS")
+	if p.Reserve(colorMemory*strings.Count(text, ":")+2*len(text)) != nil {
+		return c
+	}
+	for item := range strings.SplitSeq(text, ":") {
 		key, value, ok := strings.Cut(item, "=")
 		switch {
 		case !ok:

@@ -149,7 +149,7 @@ func (l *lsLister) arrange(files []*lsFile) []int {
 
 // fit returns the widths of n columns if they fit into the line.
 func (l *lsLister) fit(widths []int, n int) ([]int, bool) {
-	cols := make([]int, n)
+	cols := make([]int, n) // bounded: by the width of the line
 	total := n * leastColumn
 	for i := range cols {
 		cols[i] = leastColumn

@@ -224,7 +224,7 @@ func (l *lsConfig) quoteName(name string) string {
 		if text == "" {
 			text = "?"
 		}
-		b.WriteString(text)
+		b.WriteString(text) // bounded: by the quoted name
 	})
 	return b.String()
 }
@@ -362,11 +362,18 @@ func (l *lsLister) skips(name string) bool {
 	return fnmatch.MatchesAny(l.ignore, name)
 }
 
+// lsDirMemory is about how many bytes a directory takes beside its path, in a list that grows.
+const lsDirMemory = 96
+
 // push puts subdirectories on the stack, the first on top.
 func (l *lsLister) push(dir string, files []*lsFile) {
 	for _, f := range slices.Backward(files) {
 		if f.dir() && f.name != "." && f.name != ".." {
-			l.stack = append(l.stack, lsDir{path: pathname.Join(dir, f.name)})
+			path := pathname.Join(dir, f.name)
+			if l.proc.Reserve(len(path)+lsDirMemory) != nil {
+				return
+			}
+			l.stack = append(l.stack, lsDir{path: path})
 		}
 	}
 }

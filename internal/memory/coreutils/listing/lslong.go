@@ -141,7 +141,7 @@ func (l *lsLister) putAccount(f *lsFile, name string, width int) {
 		l.put(program.PadLeft(name, width) + " ")
 		return
 	}
-	l.put(name + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(name))) + " ")
+	l.put(name + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(name))) + " ") // bounded: by the longest name of an account
 }
 
 // timeText is the time of a file; old ones and those of the future show the year.

@@ -150,7 +150,7 @@ func (c statDirective) seconds(t time.Time) string {
 			n, _ = strconv.Atoi(c.precision[1:]) // The parser accepts only a few digits.
 		}
 		if fraction := strconv.Itoa(t.Nanosecond() + 1e9)[1:]; n > 9 {
-			s += "." + fraction + strings.Repeat("0", n-9)
+			s += "." + fraction + strings.Repeat("0", n-9) // bounded: by the digits that the parser accepts
 		} else if n > 0 {
 			s += "." + fraction[:n]
 		}
@@ -159,11 +159,11 @@ func (c statDirective) seconds(t time.Time) string {
 	missing := max(0, width-len(s))
 	switch {
 	case strings.Contains(c.flags, "-"):
-		return s + strings.Repeat(" ", missing)
+		return s + strings.Repeat(" ", missing) // bounded: by the digits that the parser accepts
 	case strings.Contains(c.flags, "0"):
-		return strings.Repeat("0", missing) + s
+		return strings.Repeat("0", missing) + s // bounded: by the digits that the parser accepts
 	}
-	return strings.Repeat(" ", missing) + s
+	return strings.Repeat(" ", missing) + s // bounded: by the digits that the parser accepts
 }
 
 // system returns the value of a directive for the file system.

@@ -95,11 +95,11 @@ func (j *treeJob) shown(name string) string {
 		quoting.EachPrintable(name, func(text string, raw byte) {
 			switch {
 			case text != "":
-				b.WriteString(text)
+				b.WriteString(text) // bounded: by four times the name
 			case j.hide:
-				b.WriteByte('?')
+				b.WriteByte('?') // bounded: by the name
 			default:
-				b.WriteString(quoting.OctalByte(raw))
+				b.WriteString(quoting.OctalByte(raw)) // bounded: by four times the name
 			}
 		})
 	}
@@ -278,7 +278,7 @@ func treeType(m fs.FileMode) string {
 // attributes returns a node's attributes in JSON and XML besides its name.
 func (j *treeJob) attributes(n *treeNode) [][2]string {
 	var list [][2]string
-	add := func(key, value string) { list = append(list, [2]string{key, value}) }
+	add := func(key, value string) { list = append(list, [2]string{key, value}) } // bounded: by the attributes of a file
 	i := &n.info
 	if n.target != "" {
 		add("target", n.target)

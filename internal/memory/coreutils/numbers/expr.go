@@ -340,24 +340,24 @@ func (e *exprEval) substr(text, from, length string) string {
 	if a == nil || b == nil || a.Sign() <= 0 || b.Sign() <= 0 {
 		return ""
 	}
-	chars := make([]string, 0, len(text))
-	for i := 0; i < len(text); {
-		n := 1
-		if !e.bytes {
-			_, n = utf8.DecodeRuneInString(text[i:])
-		}
-		chars = append(chars, text[i:i+n])
-		i += n
+	text = text[e.offset(text, new(big.Int).Sub(a, big.NewInt(1))):]
+	return text[:e.offset(text, b)]
+}
+
+// offset returns how many bytes the first n characters of a text have, at most all.
+func (e *exprEval) offset(text string, n *big.Int) int {
+	if !n.IsInt64() || n.Int64() >= int64(len(text)) {
+		return len(text)
 	}
-	if !a.IsInt64() || a.Int64() > int64(len(chars)) {
-		return ""
+	if e.bytes {
+		return int(n.Int64())
 	}
-	begin := int(a.Int64()) - 1
-	end := len(chars)
-	if b.IsInt64() && b.Int64() < int64(end-begin) {
-		end = begin + int(b.Int64())
+	at := 0
+	for k := n.Int64(); k > 0 && at < len(text); k-- {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
 	}
-	return strings.Join(chars[begin:end], "")
+	return at
 }
 
 // match returns the first group, or how many characters match from the beginning.

@@ -225,7 +225,12 @@ func (f *numfmt) placeOption(o *program.Options) {
 			return
 		}
 		var fault string
-		if f.spans, fault = fieldlist.Parse(o.Value, true); fault != "" {
+		if f.p.Reserve(fieldlist.Memory(o.Value)) != nil {
+			fault = "memory exhausted"
+		} else {
+			f.spans, fault = fieldlist.Parse(o.Value, true)
+		}
+		if fault != "" {
 			o.Reject("%s", fault)
 		}
 	case numfmtHeader:

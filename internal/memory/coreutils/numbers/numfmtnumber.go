@@ -330,7 +330,7 @@ func zeroFilled(text string, width int) string {
 	}
 	digits, negative := strings.CutPrefix(text, "-")
 	if negative {
-		return "-" + strings.Repeat("0", width-len(text)) + digits
+		return "-" + strings.Repeat("0", width-len(text)) + digits // bounded: by numfmtBuffer
 	}
-	return strings.Repeat("0", width-len(text)) + digits
+	return strings.Repeat("0", width-len(text)) + digits // bounded: by numfmtBuffer
 }

@@ -359,7 +359,7 @@ func (s *seq) decimals(first, step, last seqNumber) (wrote bool) {
 func appendScaled(b []byte, x *big.Int, scale, prec, width int) []byte {
 	text := new(big.Int).Abs(x).String()
 	if len(text) <= scale {
-		text = strings.Repeat("0", scale-len(text)+1) + text
+		text = strings.Repeat("0", scale-len(text)+1) + text // bounded: by the digits of an argument
 	}
 	whole, frac := text[:len(text)-scale], text[len(text)-scale:len(text)-scale+prec]
 	text = whole
@@ -484,15 +484,15 @@ func (f *floatFormat) append(b []byte, x float64) []byte {
 	case missing <= 0:
 		b = append(b, text...)
 	case f.left:
-		b = append(append(b, text...), strings.Repeat(" ", missing)...)
+		b = append(append(b, text...), strings.Repeat(" ", missing)...) // bounded: by program.BufferSize
 	case f.zero && !math.IsInf(x, 0):
 		sign := 0
 		if strings.IndexByte("+- ", text[0]) >= 0 {
 			sign = 1
 		}
-		b = append(append(append(b, text[:sign]...), strings.Repeat("0", missing)...), text[sign:]...)
+		b = append(append(append(b, text[:sign]...), strings.Repeat("0", missing)...), text[sign:]...) // bounded: by program.BufferSize
 	default:
-		b = append(append(b, strings.Repeat(" ", missing)...), text...)
+		b = append(append(b, strings.Repeat(" ", missing)...), text...) // bounded: by program.BufferSize
 	}
 	return append(b, f.after...)
 }

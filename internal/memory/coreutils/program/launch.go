@@ -82,7 +82,10 @@ func FindAll(p *shell.Proc, env []string, name, dir string) []string {
 			dir = "."
 		}
 		if full := pathname.Join(dir, name); isRunnable(p, dir, name, full) {
-			found = append(found, full)
+			var err error
+			if found, err = Append(p, found, full); err != nil {
+				return found
+			}
 		}
 	}
 	return found

@@ -25,7 +25,7 @@ func AppendPadded(b []byte, n, width int) []byte {
 
 // PadLeft puts blanks before s until it has width characters.
 func PadLeft(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s // bounded: by a column, or a width that the caller bounds
 }
 
 // WriteRepeated writes n times the byte. For many it takes fuel; when there is none it writes less and returns false,

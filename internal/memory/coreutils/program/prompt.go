@@ -27,7 +27,7 @@ func ReadAnswer(r io.Reader) (string, error) {
 			}
 			// Only the first letter counts, and a line may have no end.
 			if len(line) < 64 {
-				line = append(line, b[0])
+				line = append(line, b[0]) // bounded: by 64 bytes
 			}
 		}
 		if errors.Is(err, io.EOF) || err != nil {

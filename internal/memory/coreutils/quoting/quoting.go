@@ -119,11 +119,11 @@ func EscapeC(s, special string) string {
 	EachPrintable(s, func(text string, raw byte) {
 		switch {
 		case text == "":
-			b.WriteString(EscapedByte(raw))
+			b.WriteString(EscapedByte(raw)) // bounded: by four times the text
 		case text == `\` || len(text) == 1 && strings.Contains(special, text):
-			b.WriteString(`\` + text)
+			b.WriteString(`\` + text) // bounded: by twice the text
 		default:
-			b.WriteString(text)
+			b.WriteString(text) // bounded: by the text
 		}
 	})
 	return b.String()
@@ -162,22 +162,22 @@ func quoteForShell(s string, escape bool) string {
 		switch {
 		case text == "" && escape:
 			if !escaping {
-				b.WriteString("'$'")
+				b.WriteString("'$'") // bounded: by seven times the text
 			}
 			escaping = true
-			b.WriteString(EscapedByte(raw))
+			b.WriteString(EscapedByte(raw)) // bounded: by seven times the text
 			return
 		case escaping:
-			b.WriteString("''")
+			b.WriteString("''") // bounded: by seven times the text
 			escaping = false
 		}
 		switch text {
 		case "":
-			b.WriteByte(raw)
+			b.WriteByte(raw) // bounded: by the text
 		case "'":
-			b.WriteString(`'\''`)
+			b.WriteString(`'\''`) // bounded: by four times the text
 		default:
-			b.WriteString(text)
+			b.WriteString(text) // bounded: by the text
 		}
 	})
 	b.WriteByte('\'')

@@ -92,7 +92,7 @@ func (e *environment) options(args *[]string) (rest []string, again bool, status
 			if o.Value == "" || strings.Contains(o.Value, "=") {
 				o.RejectQuietly("cannot unset %s: Invalid argument", quoting.Name(o.Value))
 			}
-			e.unset = append(e.unset, o.Value)
+			e.unset = append(e.unset, o.Value) // bounded: by the command's arguments
 		case 'C':
 			e.dir = o.Value
 		case envDefault, envBlock, envList:
@@ -129,7 +129,7 @@ func (e *environment) setIgnored(o *program.Options) {
 			o.Reject("%s: invalid signal", quoting.Name(name))
 			return
 		}
-		e.ignore = append(e.ignore, sig)
+		e.ignore = append(e.ignore, sig) // bounded: by the command's arguments
 	}
 }
 

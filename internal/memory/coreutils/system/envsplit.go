@@ -7,15 +7,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/ascii"
 )
 
+// wordMemory is about how many bytes a word takes beside its text, in a list that grows.
+const wordMemory = 48
+
 // split takes the argument of -S apart as a shell would: quotes, backslashes, ${NAME} and
 // comments. fault is the error.
 func (e *environment) split(s string) (words []string, fault string) {
+	if e.proc.Reserve(wordMemory*(len(s)/2+1)) != nil {
+		return nil, "memory exhausted"
+	}
 	var word strings.Builder
 	in := false // a word has begun
 	quote := byte(0)
 	end := func() {
 		if in {
-			words = append(words, word.String())
+			words = append(words, word.String()) // bounded: charged above
 			word.Reset()
 		}
 		in = false

@@ -73,6 +73,9 @@ type dbEntry struct {
 	keys []string
 }
 
+// entryMemory is about how many bytes an entry takes beside its line, in a list that grows.
+const entryMemory = 256
+
 // readDatabase reads a file; one that is not there is empty.
 func readDatabase(p *shell.Proc, path string, parse func(line string) (dbEntry, bool)) []dbEntry {
 	f, err := p.Open(path)
@@ -84,6 +87,9 @@ func readDatabase(p *shell.Proc, path string, parse func(line string) (dbEntry, 
 	lines := bufio.NewScanner(io.LimitReader(f, accounts.MaxFile))
 	for lines.Scan() {
 		if e, ok := parse(lines.Text()); ok {
+			if p.Reserve(entryMemory) != nil {
+				break
+			}
 			list = append(list, e)
 		}
 	}
@@ -91,7 +97,7 @@ func readDatabase(p *shell.Proc, path string, parse func(line string) (dbEntry, 
 }
 
 func accountEntry(line string) (dbEntry, bool) {
-	fields := strings.Split(line, ":")
+	fields := strings.Split(line, ":") // bounded: by a line of 64 KiB
 	if len(fields) < 4 || strings.HasPrefix(line, "#") {
 		return dbEntry{}, false
 	}
@@ -100,7 +106,7 @@ func accountEntry(line string) (dbEntry, bool) {
 
 func hostEntry(line string) (dbEntry, bool) {
 	line, _, _ = strings.Cut(line, "#")
-	fields := strings.Fields(line)
+	fields := strings.Fields(line) // bounded: by a line of 64 KiB
 	if len(fields) < 2 {
 		return dbEntry{}, false
 	}

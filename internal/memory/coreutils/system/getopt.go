@@ -118,9 +118,15 @@ func (g *ordering) set(o *program.Options) {
 	}
 }
 
+// optionMemory is about how many bytes an option takes in a table that grows.
+const optionMemory = 256
+
 // long takes a list of long names.
 func (g *ordering) long(list string) {
-	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }) {
+	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }) {
+		if g.proc.Reserve(optionMemory) != nil {
+			return
+		}
 		g.table = append(g.table, getopt.Option{Long: strings.TrimRight(name, ":"), Arg: argumentMark(name), ID: getopt.First + len(g.table)})
 	}
 }
@@ -143,7 +149,7 @@ func (g *ordering) short(letters string) {
 		for i+n < len(letters) && n < 3 && letters[i+n] == ':' {
 			n++
 		}
-		if letters[i] != ':' {
+		if letters[i] != ':' && g.proc.Reserve(optionMemory) == nil {
 			g.table = append(g.table, getopt.Option{Short: letters[i], Arg: argumentMark(letters[i : i+n])})
 		}
 		i += n
@@ -246,7 +252,7 @@ func (g *ordering) quoted(s string) string {
 		case g.cshs && c == '\n':
 			b.WriteString(`\n`)
 		case g.cshs && (c == ' ' || c == '\t'):
-			b.WriteString("'\\" + string(rune(c)) + "'")
+			b.WriteString("'\\" + string(rune(c)) + "'") // bounded: by four times the text
 		default:
 			b.WriteByte(c)
 		}

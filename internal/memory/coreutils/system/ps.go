@@ -1,6 +1,7 @@
 package system
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,11 +107,14 @@ func runPs(p *shell.Proc) int {
 	return j.run()
 }
 
+// maxLetters bounds the letters of an option without a dash.
+const maxLetters = 1 << 10
+
 // psArguments turns the options of BSD, which have no dash, into those with one.
 func psArguments(args []string) []string {
-	list := []string{args[0]}
+	list := []string{args[0]} // bounded: maxLetters
 	rest := args[1:]
-	if len(rest) > 0 && rest[0] != "" && rest[0][0] != '-' && strings.Trim(rest[0], "auxwefhlop") == "" {
+	if len(rest) > 0 && rest[0] != "" && len(rest[0]) <= maxLetters && rest[0][0] != '-' && strings.Trim(rest[0], "auxwefhlop") == "" {
 		for _, c := range rest[0] {
 			switch c {
 			case 'u':
@@ -123,6 +127,9 @@ func psArguments(args []string) []string {
 	}
 	return append(list, rest...)
 }
+
+// columnMemory is about how many bytes a column takes in a list that grows.
+const columnMemory = 256
 
 func (j *psJob) addColumns(o *program.Options, list string) {
 	for list != "" {
@@ -143,17 +150,21 @@ func (j *psJob) addColumns(o *program.Options, list string) {
 		if titled {
 			c.title = title
 		}
+		if j.proc.Reserve(columnMemory) != nil {
+			o.Reject("memory exhausted")
+			return
+		}
 		j.columns = append(j.columns, c)
 		list = rest
 	}
 }
 
-func psList(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+func psList(s string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 func (j *psJob) addPids(o *program.Options) {
-	for _, s := range psList(o.Value) {
+	for s := range psList(o.Value) {
 		n, err := strconv.Atoi(s)
 		if err != nil {
 			o.Reject("error: process ID list syntax error")
@@ -164,7 +175,7 @@ func (j *psJob) addPids(o *program.Options) {
 }
 
 func (j *psJob) addUsers(o *program.Options) {
-	for _, s := range psList(o.Value) {
+	for s := range psList(o.Value) {
 		id, ok := j.accounts.UserID(s)
 		if !ok {
 			o.Reject("error: user name does not exist")

@@ -209,7 +209,7 @@ func (j *tarJob) long(h *tarfile.Header, shown string) string {
 	date := j.listedTime(h.Mtime)
 	s.dateWidth = max(s.dateWidth, 16, len(date))
 	line := letter + filemode.PermString(h.Mode) + " " + user + "/" + group + " " + program.PadLeft(size, s.width-len(user)-1-len(group)-1) + " " +
-		date + strings.Repeat(" ", s.dateWidth-len(date)) + " " + s.name(shown)
+		date + strings.Repeat(" ", s.dateWidth-len(date)) + " " + s.name(shown) // bounded: by a column of dates
 	switch h.Type {
 	case tarfile.Link:
 		line += " link to " + s.name(h.Link)

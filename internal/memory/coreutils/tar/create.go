@@ -384,7 +384,7 @@ func (w *tarPacker) findRuns(h *tarfile.Header, f *vfs.File) error {
 				if last := len(h.Runs) - 1; last >= 0 && h.Runs[last].Off+h.Runs[last].Size == off {
 					h.Runs[last].Size += int64(len(part))
 				} else {
-					h.Runs = append(h.Runs, tarfile.Run{Off: off, Size: int64(len(part))})
+					h.Runs = append(h.Runs, tarfile.Run{Off: off, Size: int64(len(part))}) // bounded: 16 bytes for two units of the file
 				}
 				h.Stored += int64(len(part))
 			}

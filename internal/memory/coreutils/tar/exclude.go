@@ -149,7 +149,7 @@ func (x *tarExclusion) option(j *tarJob, o *program.Options) bool {
 func (x *tarExclusion) add(pattern, option string) {
 	m := x.matching
 	m.wildcards, m.anchored = orUsual(m.wildcards, on), orUsual(m.anchored, off)
-	x.patterns = append(x.patterns, tarPattern{strings.TrimRight(pattern, "/"), m, option})
+	x.patterns = append(x.patterns, tarPattern{strings.TrimRight(pattern, "/"), m, option}) // bounded: by the command's arguments; readFile charges for each line
 }
 
 func (x *tarExclusion) readFile(j *tarJob, o *program.Options) {

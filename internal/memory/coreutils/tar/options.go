@@ -202,6 +202,10 @@ func (j *tarJob) pack(o *program.Options, f codec.Format, level int) {
 
 // packProgram takes the name of a program that is known, with a level.
 func (j *tarJob) packProgram(o *program.Options) {
+	if j.p.Reserve(8*len(o.Value)) != nil { // A word has two bytes at least, with its blank.
+		j.reject(o, "memory exhausted")
+		return
+	}
 	words := strings.Fields(o.Value)
 	if len(words) == 0 {
 		j.reject(o, "%s: Invalid compression program", o.Value)
@@ -259,7 +263,7 @@ func (j *tarJob) memberOption(o *program.Options) {
 	case tarIgnoreFailedRead:
 		j.ignoreUnreadable = true
 	case tarTransform:
-		if err := j.rename.parse(o.Value); err != "" {
+		if err := j.rename.parse(j.p, o.Value); err != "" {
 			j.reject(o, "%s", err)
 		}
 	case 'P':

@@ -3,6 +3,7 @@ package tar
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -26,6 +27,9 @@ type tarRule struct {
 	files, links, symlink bool
 }
 
+// tarRuleSize is about what a rule holds beside its expression.
+const tarRuleSize = 256
+
 // tarPiece is a part of a replacement.
 type tarPiece struct {
 	text  string
@@ -43,9 +47,12 @@ const (
 )
 
 // parse reads expressions that are divided by semicolons. It returns the error.
-func (r *tarRenaming) parse(s string) string {
+func (r *tarRenaming) parse(p *shell.Proc, s string) string {
 	for s != "" {
-		rest, wrong := r.parseOne(s)
+		if err := p.Spend(1); err != nil {
+			return err.Error()
+		}
+		rest, wrong := r.parseOne(p, s)
 		if wrong != "" {
 			return wrong
 		}
@@ -54,7 +61,7 @@ func (r *tarRenaming) parse(s string) string {
 	return ""
 }
 
-func (r *tarRenaming) parseOne(s string) (rest, wrong string) {
+func (r *tarRenaming) parseOne(p *shell.Proc, s string) (rest, wrong string) {
 	if len(s) < 2 || s[0] != 's' {
 		return "", "Invalid transform expression"
 	}
@@ -96,9 +103,16 @@ func (r *tarRenaming) parseOne(s string) (rest, wrong string) {
 		}
 		s = s[1:]
 	}
+	// Each character of a replacement can be a part of its own.
+	if err := p.Reserve(tarRuleSize + len(with)*int(unsafe.Sizeof(tarPiece{}))); err != nil {
+		return "", shell.Strerror(err)
+	}
 	expr, err := regex.Compile(pattern, flags)
 	if err != nil {
 		return "", "Invalid transform expression: " + err.Error()
+	}
+	if err := p.Reserve(expr.Size()); err != nil {
+		return "", shell.Strerror(err)
 	}
 	rule.expr = expr
 	if rule.with, wrong = tarReplacement(with, expr.Groups()); wrong != "" {
@@ -127,11 +141,11 @@ func untilDelim(s string, delim byte) (part, rest string, ok bool) {
 }
 
 func tarReplacement(s string, groups int) (pieces []tarPiece, wrong string) {
-	text := ""
+	var text strings.Builder
 	add := func(p tarPiece) {
-		if text != "" {
-			pieces = append(pieces, tarPiece{text: text, group: -1})
-			text = ""
+		if text.Len() > 0 {
+			pieces = append(pieces, tarPiece{text: text.String(), group: -1})
+			text.Reset()
 		}
 		pieces = append(pieces, p)
 	}
@@ -140,7 +154,7 @@ func tarReplacement(s string, groups int) (pieces []tarPiece, wrong string) {
 		case s[i] == '&':
 			add(tarPiece{group: 0})
 		case s[i] != '\\' || i+1 == len(s):
-			text += s[i : i+1]
+			text.WriteByte(s[i])
 		default:
 			i++
 			switch c := s[i]; {
@@ -152,14 +166,14 @@ func tarReplacement(s string, groups int) (pieces []tarPiece, wrong string) {
 			case strings.IndexByte("ULulE", c) >= 0:
 				add(tarPiece{group: -1, fold: c})
 			case strings.IndexByte("abfnrtv", c) >= 0:
-				text += string("\a\b\f\n\r\t\v"[strings.IndexByte("abfnrtv", c)])
+				text.WriteByte("\a\b\f\n\r\t\v"[strings.IndexByte("abfnrtv", c)])
 			default:
-				text += string(c)
+				text.WriteByte(c)
 			}
 		}
 	}
-	if text != "" {
-		pieces = append(pieces, tarPiece{text: text, group: -1})
+	if text.Len() > 0 {
+		pieces = append(pieces, tarPiece{text: text.String(), group: -1})
 	}
 	return pieces, ""
 }
@@ -181,7 +195,7 @@ const nameMax = 1 << 16
 func (r *tarRule) apply(p *shell.Proc, name string) string {
 	var b strings.Builder
 	in := []byte(name)
-	caps := make([]int, 2*(r.expr.Groups()+1))
+	caps := make([]int, 2*(r.expr.Groups()+1)) // bounded: two numbers for each group of an expression that is charged
 	m := r.expr.Matcher(p.Spend)
 	at, seen := 0, 0
 	for at <= len(in) && b.Len() < nameMax && m.Find(in, at, caps) {
@@ -212,6 +226,9 @@ func (r *tarRule) apply(p *shell.Proc, name string) string {
 func (r *tarRule) write(b *strings.Builder, in []byte, caps []int) {
 	fold, once := byte(0), byte(0)
 	for _, piece := range r.with {
+		if b.Len() > nameMax { // No file system takes such a name: the rest does not matter.
+			return
+		}
 		text := piece.text
 		switch {
 		case piece.fold == 'u' || piece.fold == 'l':

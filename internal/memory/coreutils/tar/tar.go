@@ -303,6 +303,9 @@ var tarOptions = []getopt.Option{
 	{Long: "usage", ID: tarRefused},
 }
 
+// maxOldLetters bounds the letters without a dash; a longer word is taken for an operand.
+const maxOldLetters = 1 << 10
+
 // oldTarArguments puts dashes before letters that have none: "czf x" is "-c -z -f x".
 // Letter is not 0 when the argument of that one is missing.
 func oldTarArguments(args []string) (_ []string, letter byte) {
@@ -310,7 +313,10 @@ func oldTarArguments(args []string) (_ []string, letter byte) {
 		return args, 0
 	}
 	letters, rest := args[1], args[2:]
-	out := []string{args[0]}
+	if len(letters) > maxOldLetters {
+		return args, 0
+	}
+	out := []string{args[0]} // bounded: maxOldLetters
 	for i := range len(letters) {
 		out = append(out, "-"+letters[i:i+1])
 		if strings.IndexByte("fIHbVCTXNKgFL", letters[i]) < 0 {

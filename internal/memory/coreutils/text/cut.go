@@ -66,9 +66,6 @@ type cut struct {
 	complement bool
 }
 
-// spanWeight is the memory for a byte of a list: two spans of 16 bytes for two bytes, twice because lists grow.
-const spanWeight = 32
-
 func runCut(p *shell.Proc) int {
 	c := &cut{out: program.NewOutput(p), delim: '\t', eol: '\n'}
 	var list string
@@ -117,7 +114,7 @@ func runCut(p *shell.Proc) int {
 	case !c.fields && c.onlyDelim:
 		fault = "suppressing non-delimited lines makes sense\n\tonly when operating on fields"
 	default:
-		if p.Reserve(spanWeight*len(list)) != nil {
+		if p.Reserve(fieldlist.Memory(list)) != nil {
 			p.Warn("memory exhausted")
 			return 1
 		}

@@ -16,7 +16,7 @@ type Sequence struct {
 
 // Parse reads the text between the braces. It returns nil for text that is not a sequence or has too many elements.
 func Parse(text string) *Sequence {
-	f := strings.Split(text, "..")
+	f := strings.SplitN(text, "..", 4)
 	if len(f) < 2 || len(f) > 3 {
 		return nil
 	}
@@ -80,9 +80,9 @@ func (s *Sequence) Text(n int64) string {
 		return t
 	}
 	if n < 0 {
-		return "-" + strings.Repeat("0", s.width-len(t)) + t[1:]
+		return "-" + strings.Repeat("0", s.width-len(t)) + t[1:] // bounded: by the text of the sequence
 	}
-	return strings.Repeat("0", s.width-len(t)) + t
+	return strings.Repeat("0", s.width-len(t)) + t // bounded: by the text of the sequence
 }
 
 func distance(a, b int64) uint64 {

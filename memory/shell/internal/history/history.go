@@ -86,11 +86,11 @@ func JoinLines(s string) string {
 		case before == "":
 		case word == "do", word == "then", word == "else", word == "{", word == "in", word == "elif",
 			strings.HasSuffix(before, ";"), strings.HasSuffix(before, "&"), strings.HasSuffix(before, "|"), strings.HasSuffix(before, "("):
-			b.WriteByte(' ')
+			b.WriteByte(' ') // bounded: by twice the text
 		default:
-			b.WriteString("; ")
+			b.WriteString("; ") // bounded: by twice the text
 		}
-		b.WriteString(line)
+		b.WriteString(line) // bounded: by twice the text
 	}
 	return b.String()
 }

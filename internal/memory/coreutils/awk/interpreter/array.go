@@ -128,7 +128,8 @@ func (a *array) remove(key string) {
 func (a *array) clear() { *a = array{elems: map[string]*element{}} }
 
 // elements returns the elements in order.
-func (a *array) elements() []*element {
+func (m *machine) elements(a *array) []*element {
+	m.taken(8 * a.live)
 	list := make([]*element, 0, a.live)
 	for _, e := range a.order {
 		if e != nil {

@@ -431,11 +431,21 @@ func (c *compiler) strftime(x *builtinNode) textCode {
 			}
 		}
 		if zone != time.UTC || m.o.Zone == time.UTC {
-			return m.o.Strftime(format, at.In(zone))
+			return m.strftime(format, at.In(zone))
 		}
 		// With the third argument gawk names the zone so.
-		return m.o.Strftime(format, at.In(time.FixedZone("GMT", 0)))
+		return m.strftime(format, at.In(time.FixedZone("GMT", 0)))
 	}
+}
+
+// strftime formats a time; a text that is too long ends the program.
+func (m *machine) strftime(format string, t time.Time) string {
+	s, _ := m.o.Strftime(format, t, func(n int) bool {
+		m.grow(2 * n)
+		m.spend(n >> 6)
+		return true
+	})
+	return s
 }
 
 // mktime reads "YYYY MM DD HH MM SS [DST]".
@@ -446,7 +456,9 @@ func (c *compiler) mktime(x *builtinNode) numCode {
 		utc = c.cond(x.args[1])
 	}
 	return func(m *machine) float64 {
-		words := strings.Fields(f(m))
+		text := f(m)
+		m.taken(8 * len(text)) // A word has two bytes at least.
+		words := strings.Fields(text)
 		zone := m.o.Zone
 		if utc(m) {
 			zone = time.UTC

@@ -1,5 +1,7 @@
 package interpreter
 
+import "unsafe"
+
 // argument is one argument of a call.
 type argument struct {
 	value valueCode // nil: an array
@@ -32,17 +34,17 @@ func (c *compiler) call(x *callNode) valueCode {
 		for i := range args {
 			if a := &args[i]; a.value != nil {
 				v := a.value(m)
-				m.vals = append(m.vals, v)
+				m.pushValue(v)
 			} else {
-				arr := a.array(m)
-				m.arrs = append(m.arrs, arr)
+				m.pushArray(a.array(m))
 			}
 		}
 		for len(m.vals) < base+fn.scalars {
-			m.vals = append(m.vals, value{})
+			m.pushValue(value{})
 		}
 		for len(m.arrs) < arrBase+fn.arrays {
-			m.arrs = append(m.arrs, newArray())
+			m.grow(arrayMemory)
+			m.pushArray(newArray())
 		}
 		fp, ap := m.fp, m.ap
 		m.fp, m.ap = base, arrBase
@@ -56,4 +58,23 @@ func (c *compiler) call(x *callNode) valueCode {
 		m.ret = value{}
 		return v
 	}
+}
+
+// arrayMemory is about how many bytes an empty array takes.
+const arrayMemory = 128
+
+// pushValue adds a local variable of the calls; the list is charged before it grows.
+func (m *machine) pushValue(v value) {
+	if n := len(m.vals); n == cap(m.vals) && n > 0 {
+		m.grow(2 * n * int(unsafe.Sizeof(v)))
+	}
+	m.vals = append(m.vals, v)
+}
+
+// pushArray is pushValue for an array.
+func (m *machine) pushArray(a *array) {
+	if n := len(m.arrs); n == cap(m.arrs) && n > 0 {
+		m.grow(2 * n * int(unsafe.Sizeof(a)))
+	}
+	m.arrs = append(m.arrs, a)
 }

@@ -173,10 +173,10 @@ func (c *compiler) concat(x *binaryNode) textCode {
 	flatten = func(x node) {
 		if b, ok := x.(*binaryNode); ok && b.op == " " {
 			flatten(b.x)
-			nodes = append(nodes, b.y)
+			nodes = append(nodes, b.y) // bounded: by the tokens of the program, which are charged
 			return
 		}
-		nodes = append(nodes, x)
+		nodes = append(nodes, x) // bounded: by the tokens of the program, which are charged
 	}
 	flatten(x)
 	parts := make([]textCode, len(nodes))

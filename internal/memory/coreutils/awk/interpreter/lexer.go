@@ -35,7 +35,7 @@ func lex(src string, warn func(pos int, text string), take func() error) (tokens
 		if err != nil {
 			return nil, err
 		}
-		l.tokens = append(l.tokens, t)
+		l.tokens = append(l.tokens, t) // bounded: take has charged for the token
 		if t.kind == tokenEnd {
 			return l.tokens, nil
 		}

@@ -22,7 +22,7 @@ type Options struct {
 	CSV       bool     // records and fields are those of RFC 4180
 	InPlace   bool     // what is printed while a file is read replaces it
 	// Strftime and Float are the conversions of strftime(3) and printf(3).
-	Strftime func(format string, t time.Time) string
+	Strftime func(format string, t time.Time, budget func(n int) bool) (text string, ok bool)
 	Float    func(x float64, verb byte, prec int, alternate bool) string
 	Zone     *time.Location
 	// Take counts memory; its error ends the program.
@@ -203,7 +203,7 @@ func (m *machine) syntax(e *syntaxError) int {
 	for end < len(text) && text[end] != '\n' {
 		end++
 	}
-	pad := make([]byte, min(e.pos, end)-begin)
+	pad := make([]byte, min(e.pos, end)-begin) // bounded: by a line of the program
 	for i := range pad {
 		if pad[i] = ' '; text[begin+i] == '\t' {
 			pad[i] = '\t'
@@ -265,8 +265,8 @@ func (m *machine) protect(f stmtCode) (c ctl) {
 
 // begin sets the variables that a program starts with.
 func (m *machine) begin() {
-	m.globals = make([]value, m.code.scalars)
-	m.garrays = make([]*array, m.code.arrays)
+	m.globals = make([]value, m.code.scalars) // bounded: by the tokens of the program, which are charged
+	m.garrays = make([]*array, m.code.arrays) // bounded: by the tokens of the program, which are charged
 	for i := range m.garrays {
 		m.garrays[i] = newArray()
 	}

@@ -304,7 +304,7 @@ func (p *parser) list(end string) []node {
 	var list []node
 	p.newlines()
 	for !p.is(end) {
-		list = append(list, p.expr())
+		list = append(list, p.expr()) // bounded: by the tokens of the program, which are charged
 		p.newlines()
 		if !p.accept(",") {
 			break
@@ -397,7 +397,7 @@ func (p *parser) call() node {
 	if p.locals[t.text] != nil {
 		p.failBare(t.pos, "fatal: attempt to use non-function `%s' in function call", t.text)
 	}
-	p.calls = append(p.calls, x)
+	p.calls = append(p.calls, x) // bounded: by the tokens of the program, which are charged
 	return x
 }
 

@@ -170,7 +170,7 @@ func (p *parser) item() {
 		}
 	}
 	p.where = ""
-	p.prog.rules = append(p.prog.rules, r)
+	p.prog.rules = append(p.prog.rules, r) // bounded: by the tokens of the program, which are charged
 }
 
 func (p *parser) function() {
@@ -199,8 +199,8 @@ func (p *parser) function() {
 			p.failBare(t.pos, "error: function `%s': parameter #%d, `%s', duplicates parameter #%d", fn.name, len(fn.params)+1, t.text, 1)
 		}
 		s := &symbol{name: t.text, local: true, fn: fn}
-		fn.params = append(fn.params, s)
-		p.locals[t.text] = s
+		fn.params = append(fn.params, s) // bounded: by the tokens of the program, which are charged
+		p.locals[t.text] = s             // bounded: by the tokens of the program, which are charged
 		p.newlines()
 		if !p.accept(",") {
 			break
@@ -212,7 +212,7 @@ func (p *parser) function() {
 	p.fn = fn
 	fn.body = p.block()
 	p.fn, p.locals = nil, nil
-	p.prog.order = append(p.prog.order, fn)
+	p.prog.order = append(p.prog.order, fn) // bounded: by the tokens of the program, which are charged
 }
 
 // symbol returns the variable of a name.
@@ -231,7 +231,7 @@ func (g *program) global(name string) *symbol {
 	s := g.globals[name]
 	if s == nil {
 		s = &symbol{name: name, slot: -1}
-		g.globals[name] = s
+		g.globals[name] = s // bounded: by the tokens of the program, which are charged
 	}
 	return s
 }

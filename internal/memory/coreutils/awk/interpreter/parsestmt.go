@@ -10,7 +10,7 @@ func (p *parser) block() statement {
 		if p.tok().kind == tokenEnd {
 			p.unexpected()
 		}
-		list = append(list, p.statement())
+		list = append(list, p.statement()) // bounded: by the tokens of the program, which are charged
 		p.terminators()
 	}
 	p.at++
@@ -213,10 +213,10 @@ func (p *parser) switchStatement() statement {
 		p.expect(":")
 		p.terminators()
 		for !p.is("case") && !p.is("default") && !p.is("}") {
-			c.body = append(c.body, p.statement())
+			c.body = append(c.body, p.statement()) // bounded: by the tokens of the program, which are charged
 			p.terminators()
 		}
-		s.cases = append(s.cases, c)
+		s.cases = append(s.cases, c) // bounded: by the tokens of the program, which are charged
 	}
 	return s
 }
@@ -327,7 +327,7 @@ func (p *parser) print() statement {
 		p.expect(")")
 	} else if k := p.tok().kind; k != tokenNewline && k != tokenEnd && !p.printEnds() {
 		for {
-			s.args = append(s.args, p.expr())
+			s.args = append(s.args, p.expr()) // bounded: by the tokens of the program, which are charged
 			if !p.accept(",") {
 				break
 			}

@@ -54,14 +54,33 @@ func (m *machine) sprintf(format string, args []value, pos int) string {
 	for i := 0; i < len(format); {
 		n := strings.IndexByte(format[i:], '%')
 		if n < 0 {
-			f.out = append(f.out, format[i:]...)
+			f.write(format[i:])
 			break
 		}
-		f.out = append(f.out, format[i:i+n]...)
+		f.write(format[i : i+n])
 		i = f.directive(i + n)
 	}
 	m.taken(len(f.out))
 	return string(f.out)
+}
+
+// room makes room for n more bytes, which count before they are made.
+func (f *formatter) room(n int) {
+	if n <= cap(f.out)-len(f.out) {
+		return
+	}
+	size := max(len(f.out)+n, 2*cap(f.out), 64)
+	if size > 1024 {
+		f.m.grow(size)
+		f.m.spend(size >> 6)
+	}
+	f.out = append(make([]byte, 0, size), f.out...)
+}
+
+// write appends a text.
+func (f *formatter) write(s string) {
+	f.room(len(s))
+	f.out = append(f.out, s...)
 }
 
 // next returns the next argument; end is where in the format it is asked for.
@@ -119,21 +138,21 @@ func (f *formatter) directive(i int) int {
 	if d.width > maxWidth || d.prec > maxWidth {
 		f.m.fatalAt(f.pos, "fatal: format asks for more than %d characters", maxWidth)
 	}
-	if d.width+max(d.prec, 0) > 1024 {
-		f.m.grow(d.width + d.prec)
-		f.m.spend((d.width + d.prec) >> 6)
+	if n := max(d.prec, 0); n > 1024 {
+		f.m.grow(4 * n) // The digits, and texts on the way to them.
+		f.m.spend(n >> 4)
 	}
 	if i >= len(f.format) {
-		f.out = append(f.out, f.format[begin:]...)
+		f.write(f.format[begin:])
 		return i
 	}
 	d.verb = f.format[i]
 	if d.verb == '%' {
-		f.out = append(f.out, '%')
+		f.write("%")
 		return i + 1
 	}
 	if strings.IndexByte("diouxXeEfFgGaAcs", d.verb) < 0 {
-		f.out = append(f.out, f.format[begin:i+1]...)
+		f.write(f.format[begin : i+1])
 		return i + 1
 	}
 	v := f.next(i)
@@ -256,7 +275,7 @@ func (f *formatter) integer(d *directive, n float64) {
 	}
 	if d.prec >= 0 {
 		if len(s) < d.prec {
-			s = strings.Repeat("0", d.prec-len(s)) + s
+			s = strings.Repeat("0", d.prec-len(s)) + s // bounded: directive has charged for the precision
 		}
 		if d.prec == 0 && n == 0 {
 			s = ""
@@ -293,6 +312,7 @@ func (f *formatter) pad(d *directive, sign, s string, zeros bool) {
 	if fill > 0 {
 		fill -= f.m.length(s)
 	}
+	f.room(len(sign) + len(s) + max(fill, 0))
 	switch {
 	case fill <= 0:
 		f.out = append(append(f.out, sign...), s...)
@@ -311,6 +331,6 @@ func (f *formatter) pad(d *directive, sign, s string, zeros bool) {
 
 func (f *formatter) fill(c byte, n int) {
 	for range n {
-		f.out = append(f.out, c)
+		f.out = append(f.out, c) // bounded: pad has charged for the width
 	}
 }

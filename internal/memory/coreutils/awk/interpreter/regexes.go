@@ -45,6 +45,7 @@ func (c *regexCache) compile(m *machine, src string, fold bool) (*matcher, error
 	if c.bytes {
 		flags |= regex.Bytes
 	}
+	m.grow(4096 + len(src)*64)
 	rx, err := regex.Compile(translate(src), flags)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func (c *regexCache) compile(m *machine, src string, fold bool) (*matcher, error
 	if *table == nil || len(*table) >= maxRegexes {
 		*table = map[string]*matcher{}
 	}
-	m.grow(4096 + len(src)*64)
+	m.grow(rx.Size())
+	m.spend(rx.Size() >> 4)
 	x := &matcher{rx: rx.Matcher(m.p.Spend), groups: rx.Groups(), src: src}
 	(*table)[strings.Clone(src)] = x
 	return x, nil
@@ -123,7 +125,7 @@ func translate(src string) string {
 type translator struct {
 	src string
 	pos int
-	out strings.Builder
+	out strings.Builder // bounded: four times the expression, which is charged with 64 bytes for each
 }
 
 // escape translates an escape outside of brackets.

@@ -88,9 +88,11 @@ func (m *machine) orderingFunction(name string) func(a, b *element) int {
 	return func(a, b *element) int {
 		m.spend(1)
 		base := len(m.vals)
-		m.vals = append(m.vals, inputValue(a.key), a.value, inputValue(b.key), b.value)
+		for _, v := range [...]value{inputValue(a.key), a.value, inputValue(b.key), b.value} {
+			m.pushValue(v)
+		}
 		for len(m.vals) < base+fn.scalars {
-			m.vals = append(m.vals, value{})
+			m.pushValue(value{})
 		}
 		fp := m.fp
 		m.fp, m.ret = base, value{}
@@ -103,7 +105,7 @@ func (m *machine) orderingFunction(name string) func(a, b *element) int {
 
 // sorted returns the elements of an array in an order.
 func (m *machine) sorted(a *array, f func(a, b *element) int) []*element {
-	list := a.elements()
+	list := m.elements(a)
 	if f != nil {
 		m.spend(len(list))
 		slices.SortStableFunc(list, f)
@@ -115,7 +117,7 @@ func (m *machine) sorted(a *array, f func(a, b *element) int) []*element {
 func (m *machine) inOrder(a *array) []*element {
 	how := m.garrays[arrayPROCINFO].find("sorted_in")
 	if how == nil {
-		return a.elements()
+		return m.elements(a)
 	}
 	return m.sorted(a, m.ordering(m.text(&how.value, m.convfmt)))
 }

@@ -255,7 +255,7 @@ func (m *machine) command(name string, pos int) *reader {
 		_ = begin.Close()
 		return child.Wait()
 	}}
-	m.inputs[name] = r
+	m.inputs[name] = r // bounded: by the limit of open streams
 	return r
 }
 
@@ -276,7 +276,7 @@ func (m *machine) coprocess(name string, pos int) *coprocess {
 		_ = fromR.Close()
 		return child.Wait()
 	}}
-	m.both[name] = c
+	m.both[name] = c // bounded: by the limit of open streams
 	return c
 }
 

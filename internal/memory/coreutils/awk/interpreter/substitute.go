@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // matchFunction compiles match(s, r [, a]).
@@ -17,7 +18,7 @@ func (c *compiler) matchFunction(x *builtinNode) numCode {
 	return func(m *machine) float64 {
 		t := s(m)
 		r := rx(m)
-		caps := make([]int, 2+2*b2i(into != nil)*r.groups)
+		caps := make([]int, 2+2*b2i(into != nil)*r.groups) // bounded: two numbers for each group of an expression that is charged
 		if into != nil {
 			into(m).clear()
 		}
@@ -64,8 +65,13 @@ type replacementPart struct {
 
 // newReplacement reads the replacement of sub and gsub, where & is the match, or with groups that
 // of gensub.
-func newReplacement(s string, groups bool) *replacement {
+func (m *machine) newReplacement(s string, groups bool) *replacement {
 	r := &replacement{src: s}
+	if len(s) > 64 {
+		n := strings.Count(s, "&") + strings.Count(s, `\`)
+		m.grow(2*len(s) + 4*n*int(unsafe.Sizeof(replacementPart{}))) // A list that grows is there twice.
+		m.spend(len(s) >> 4)
+	}
 	var b strings.Builder
 	flush := func(group int) {
 		if b.Len() > 0 {
@@ -202,7 +208,7 @@ func (c *compiler) substitute(x *builtinNode) numCode {
 		r := rx(m)
 		w := with(m)
 		if last == nil || last.src != w {
-			last = newReplacement(w, false)
+			last = m.newReplacement(w, false)
 		}
 		s, n := m.replace(r, last, load(m), 1, all)
 		if n > 0 && set != nil {
@@ -219,7 +225,7 @@ func (c *compiler) substituteField(f *fieldNode, rx func(m *machine) *matcher, w
 		r := rx(m)
 		w := with(m)
 		if last == nil || last.src != w {
-			last = newReplacement(w, false)
+			last = m.newReplacement(w, false)
 		}
 		i := number(m)
 		s, n := m.replace(r, last, m.fieldText(i), 1, all)
@@ -240,7 +246,7 @@ func (c *compiler) gensub(x *builtinNode) textCode {
 	pos := x.pos
 	return func(m *machine) string {
 		r := rx(m)
-		w := newReplacement(with(m), true)
+		w := m.newReplacement(with(m), true)
 		h := how(m)
 		n, all := 1, false
 		if t := m.text(&h, m.convfmt); t != "" && (t[0] == 'g' || t[0] == 'G') {

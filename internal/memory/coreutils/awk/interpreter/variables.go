@@ -152,8 +152,14 @@ func (m *machine) separator(s string) (mode int, rx *matcher) {
 	return fsPattern, m.regexes.of(m, s)
 }
 
+// widthMemory is about how many bytes a word of FIELDWIDTHS takes: its text, and a list that grows.
+const widthMemory = 64
+
 func (m *machine) setWidths(s string) {
 	m.fsMode, m.widths = fsWidths, nil
+	if len(s) > 64 {
+		m.grow(widthMemory * (len(s)/2 + 1))
+	}
 	for i, word := range strings.Fields(s) {
 		var w fieldWidth
 		skip, width, both := strings.Cut(word, ":")

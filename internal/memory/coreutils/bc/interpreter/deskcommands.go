@@ -58,6 +58,7 @@ func (d *Desk) restOfLine() string {
 		if !ok || c == '\n' {
 			return b.String()
 		}
+		d.hold(2)
 		b.WriteByte(c)
 		d.spend(1)
 	}

@@ -301,11 +301,11 @@ func (m *machine) save(l local) saved {
 func (m *machine) restore(s saved) {
 	switch {
 	case s.l.array && s.arr != nil:
-		m.arrs[s.l.name] = s.arr
+		m.arrs[s.l.name] = s.arr // bounded: by the letters and names of the program, which are charged
 	case s.l.array:
 		delete(m.arrs, s.l.name)
 	case s.set:
-		m.vars[s.l.name] = s.num
+		m.vars[s.l.name] = s.num // bounded: by the letters and names of the program, which are charged
 	default:
 		delete(m.vars, s.l.name)
 	}

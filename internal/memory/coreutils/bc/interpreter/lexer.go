@@ -30,6 +30,7 @@ type lexer struct {
 	name string
 	line int
 	tell func(text string) // of what is wrong
+	hold func(n int)       // counts memory; nil: nothing counts
 	quit bool
 }
 
@@ -131,6 +132,9 @@ const maxText = 1 << 24
 func (l *lexer) text() token {
 	var b strings.Builder
 	for {
+		if n := b.Len(); n&4095 == 4095 && l.hold != nil {
+			l.hold(2 * 4096) // A text that grows is there twice.
+		}
 		c, ok := l.read()
 		if !ok {
 			l.illegal('"')
@@ -139,7 +143,7 @@ func (l *lexer) text() token {
 		if c == '"' || b.Len() > maxText {
 			return token{tokenString, b.String()}
 		}
-		b.WriteByte(c)
+		b.WriteByte(c) // bounded: maxText, charged above
 	}
 }
 

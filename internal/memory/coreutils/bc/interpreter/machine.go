@@ -73,7 +73,7 @@ func (m *Machine) Run(name string, in io.ByteScanner) (ended bool, err error) {
 			panic(r)
 		}
 	}()
-	l := &lexer{in: in, name: name, line: 1, tell: func(text string) { m.syntax(text) }}
+	l := &lexer{in: in, name: name, line: 1, tell: func(text string) { m.syntax(text) }, hold: m.hold}
 	m.lex = l
 	p := &parser{lex: l}
 	p.next()
@@ -85,7 +85,7 @@ func (m *Machine) Run(name string, in io.ByteScanner) (ended bool, err error) {
 		}
 		if ok {
 			if fn != nil {
-				m.funcs[fn.name] = fn
+				m.funcs[fn.name] = fn // bounded: by the tokens of the program, which are charged
 			}
 			m.line(list)
 		}
@@ -170,6 +170,13 @@ func (m *machine) fail(format string, args ...any) {
 
 func (m *machine) spend(n int) {
 	if err := m.h.Spend(n); err != nil {
+		panic(&stop{err})
+	}
+}
+
+// hold counts n bytes of memory.
+func (m *machine) hold(n int) {
+	if err := m.h.Take(n); err != nil {
 		panic(&stop{err})
 	}
 }

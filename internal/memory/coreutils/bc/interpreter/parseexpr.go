@@ -177,7 +177,7 @@ func (p *parser) named(name string) node {
 		c := &callNode{name: name}
 		p.calls++
 		for !p.is(")") {
-			c.args = append(c.args, p.argument())
+			c.args = append(c.args, p.argument()) // bounded: by the tokens of the program, which are charged
 			if !p.accept(",") {
 				break
 			}

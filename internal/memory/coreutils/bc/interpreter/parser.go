@@ -75,7 +75,7 @@ func (p *parser) line() (list []statement, fn *function) {
 		if p.tok.kind == tokenNewline || p.tok.kind == tokenEnd {
 			return list, nil
 		}
-		list = append(list, p.statement())
+		list = append(list, p.statement()) // bounded: by the tokens of the program, which are charged
 		if !p.is(";") && p.tok.kind != tokenNewline && p.tok.kind != tokenEnd {
 			p.fail()
 		}
@@ -126,7 +126,7 @@ func (p *parser) locals(end string) []local {
 		if slices.ContainsFunc(list, func(o local) bool { return o.name == l.name && o.array == l.array }) {
 			panic(&syntaxError{"duplicate parameter names"})
 		}
-		list = append(list, l)
+		list = append(list, l) // bounded: by the tokens of the program, which are charged
 		if !p.accept(",") {
 			break
 		}
@@ -147,7 +147,7 @@ func (p *parser) statements() []statement {
 		if p.tok.kind == tokenEnd {
 			p.fail()
 		}
-		list = append(list, p.statement())
+		list = append(list, p.statement()) // bounded: by the tokens of the program, which are charged
 		if !p.is(";") && !p.is("}") && p.tok.kind != tokenNewline {
 			p.fail()
 		}
@@ -274,10 +274,10 @@ func (p *parser) print() statement {
 	s := &printStmt{}
 	for {
 		if p.tok.kind == tokenString {
-			s.list = append(s.list, p.tok.text)
+			s.list = append(s.list, p.tok.text) // bounded: by the tokens of the program, which are charged
 			p.next()
 		} else {
-			s.list = append(s.list, p.expr())
+			s.list = append(s.list, p.expr()) // bounded: by the tokens of the program, which are charged
 		}
 		if !p.accept(",") {
 			return s

@@ -71,7 +71,7 @@ func appendDecimal(b []byte, a Number) []byte {
 	if len(s) <= a.scale {
 		b = append(b, '.')
 		for range a.scale - len(s) {
-			b = append(b, '0')
+			b = append(b, '0') // bounded: by the digits of a number, which are charged
 		}
 		return append(b, s...)
 	}
@@ -103,7 +103,7 @@ func appendBase(b []byte, a Number, base int) []byte {
 			radix, d := big.NewInt(int64(base)), new(big.Int)
 			for n := new(big.Int).Set(i); n.Sign() > 0; {
 				n.QuoRem(n, radix, d)
-				digits = append(digits, int(d.Int64()))
+				digits = append(digits, int(d.Int64())) // bounded: by the digits of a number, which are charged
 			}
 			for _, d := range slices.Backward(digits) {
 				b = one(b, d)

@@ -1,14 +1,15 @@
 package interpreter
 
 // paths collects the paths of a filter in in.
-func paths(f filter, e *env, in Value) ([][]Value, error) {
+func (vm *machine) paths(f filter, e *env, in Value) ([][]Value, error) {
 	var all [][]Value
 	err := f.trace(e, nil, in, func(p *path, v Value) error {
 		if err := p.checkEnd(v); err != nil {
 			return err
 		}
-		all = append(all, p.keys())
-		return nil
+		keys := p.keys()
+		all = append(all, keys)
+		return vm.hold(2*24 + 16*len(keys))
 	})
 	return all, err
 }
@@ -19,7 +20,7 @@ func (c *compiler) assign(s *scope, x assign) filter {
 	case "=":
 		return c.values(func(e *env, in Value, out func(Value) error) error {
 			return r(e, in, func(w Value) error {
-				all, err := paths(l, e, in)
+				all, err := c.vm.paths(l, e, in)
 				if err != nil {
 					return err
 				}
@@ -72,7 +73,7 @@ func (c *compiler) values(r run) filter { return filter{r, traceNewValues(r)} }
 
 // modify replaces each part by the first result of update; parts without one are deleted.
 func (c *compiler) modify(l filter, e *env, in Value, update func(v Value, use func(Value) error) error) (Value, error) {
-	all, err := paths(l, e, in)
+	all, err := c.vm.paths(l, e, in)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ func patternNames(list []*pattern) []string {
 		if slices.Contains(names, n) {
 			return
 		}
-		names = append(names, n)
+		names = append(names, n) // bounded: by the tokens of the program, which are charged
 	}
 	var walk func(p *pattern)
 	walk = func(p *pattern) {
@@ -111,7 +111,7 @@ func (c *compiler) objectMatcher(s *scope, names []string, p *pattern) matcher {
 					return err
 				}
 				if pt.bound != "" {
-					vals[pt.bound] = w
+					vals[pt.bound] = w // bounded: by the variables of a pattern
 				}
 				if pt.value == nil {
 					return step(i + 1)

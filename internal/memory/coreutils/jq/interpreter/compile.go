@@ -74,7 +74,7 @@ type compiler struct {
 }
 
 func (c *compiler) errorAt(pos int, format string, args ...any) {
-	c.errs = append(c.errs, syntaxError(c.src, "error: "+fmt.Sprintf(format, args...), pos))
+	c.errs = append(c.errs, syntaxError(c.src, "error: "+fmt.Sprintf(format, args...), pos)) // bounded: by the tokens of the program, which are charged
 }
 
 func (s *scope) with(kind scopeKind, name string) *scope {

@@ -22,12 +22,12 @@ type Decoder struct {
 	failed error
 	err    error // of reading
 
-	line, column int // of the text that was read
-	lines        int // newlines that were read
-	stack        []*open
+	line, column int     // of the text that was read
+	lines        int     // newlines that were read
+	stack        []*open // bounded: the reader charges for each byte, maxParseDepth
 	next         Value
 	hasNext      bool
-	token        []byte
+	token        []byte // bounded: the reader charges for each byte
 	state        decodeState
 	seq          bool
 	stream       *streamer
@@ -97,7 +97,7 @@ func (d *Decoder) Next() (Value, error) {
 	for {
 		if d.stream != nil {
 			if v, ok := d.stream.take(); ok {
-				return v, nil
+				return d.charged(v)
 			}
 		}
 		if d.at == d.n && !d.fill() {
@@ -149,7 +149,7 @@ func (d *Decoder) end() (Value, error) {
 	}
 	if d.stream != nil {
 		if v, ok := d.stream.take(); ok {
-			return v, nil
+			return d.charged(v)
 		}
 	}
 	d.failed = io.EOF
@@ -340,7 +340,7 @@ func (d *Decoder) colon() string {
 // store puts the value that was read into the array or object.
 func (d *Decoder) store(t *open) {
 	if t.array != nil {
-		t.array.v = append(t.array.v, d.next)
+		t.array.v = append(t.array.v, d.next) // bounded: the reader charges for each byte
 	} else {
 		t.object.put(t.key, d.next)
 		t.hasKey = false
@@ -499,7 +499,17 @@ func ParseJSON(s string) (Value, bool) {
 
 // Stream makes the decoder return events instead of values: [path, leaf], and [path] when
 // an array or object ends.
-func (d *Decoder) Stream() { d.stream = &streamer{} }
+func (d *Decoder) Stream(charge func(n int) error) { d.stream = &streamer{charge: charge} }
+
+// charged returns an event after it has charged for its path, which may be much longer than the text of a value.
+func (d *Decoder) charged(event *Array) (Value, error) {
+	path, _ := event.v[0].(*Array)
+	if err := d.stream.charge(64 + 16*len(path.v)); err != nil {
+		d.failed = err
+		return nil, err
+	}
+	return event, nil
+}
 
 // Sequence says whether records begin with the separator of RFC 7464.
 func (d *Decoder) Sequence(on bool) { d.seq = on }

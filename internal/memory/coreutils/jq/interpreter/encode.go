@@ -30,7 +30,7 @@ const maxPrintDepth = 10001
 
 // encoder writes values as JSON.
 type encoder struct {
-	b     []byte
+	b     []byte // bounded: part takes a piece of encodePart bytes, or charges for the text; the text of a scalar is as long as six times its value
 	style Style
 	part  func(text []byte) ([]byte, error)
 	err   error
@@ -125,7 +125,7 @@ func (e *encoder) newline(depth int) {
 	}
 	e.b = append(e.b, '\n')
 	if e.style.Tab {
-		e.b = append(e.b, bytes.Repeat([]byte{'\t'}, depth)...)
+		e.b = append(e.b, bytes.Repeat([]byte{'\t'}, depth)...) // bounded: maxPrintDepth
 		return
 	}
 	for range depth * e.style.Indent {

@@ -481,7 +481,7 @@ func numberTest(test func(f float64) bool) function1 {
 func searchList(vm *machine, _ Value, _ []Value) (Value, error) {
 	out := &Array{}
 	for _, d := range vm.o.Dirs {
-		out.v = append(out.v, d)
+		out.v = append(out.v, d) // bounded: by the directories of -L
 	}
 	return out, nil
 }

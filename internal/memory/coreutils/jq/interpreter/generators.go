@@ -215,11 +215,11 @@ func skipFilter(c *compiler, a []filter) filter {
 
 // results collects what a filter gives; it is for filters that are called again and again on their
 // own results, which must not pile up on the stack.
-func results(f run, e *env, in Value) ([]Value, error) {
+func (vm *machine) results(f run, e *env, in Value) ([]Value, error) {
 	var all []Value
-	err := f(e, in, func(v Value) error {
-		all = append(all, v)
-		return nil
+	err := f(e, in, func(v Value) (err error) {
+		all, err = vm.gather(all, v)
+		return err
 	})
 	return all, err
 }
@@ -236,7 +236,7 @@ func untilFilter(c *compiler, a []filter) filter {
 			if err := vm.tick(); err != nil {
 				return err
 			}
-			conds, err := results(a[0].run, e, in)
+			conds, err := vm.results(a[0].run, e, in)
 			if err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ func untilFilter(c *compiler, a []filter) filter {
 					}
 					continue
 				}
-				values, err := results(a[1].run, e, in)
+				values, err := vm.results(a[1].run, e, in)
 				if err != nil {
 					return err
 				}
@@ -278,7 +278,7 @@ func untilFilter(c *compiler, a []filter) filter {
 
 func whileFilter(c *compiler, a []filter) filter {
 	return chain(c, func(e *env, in Value) (bool, error) {
-		conds, err := results(a[0].run, e, in)
+		conds, err := c.vm.results(a[0].run, e, in)
 		return err == nil && len(conds) > 0 && isTrue(conds[0]), err
 	}, a[1])
 }
@@ -308,7 +308,7 @@ func chain(c *compiler, goOn func(e *env, in Value) (bool, error), f filter) fil
 			if err := out(in); err != nil {
 				return err
 			}
-			next, err := results(f.run, e, in)
+			next, err := vm.results(f.run, e, in)
 			if len(next) == 0 || err != nil {
 				for _, v := range next {
 					if err := r(e, v, out); err != nil {

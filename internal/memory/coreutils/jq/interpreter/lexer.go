@@ -63,7 +63,7 @@ func (l *lexer) until(end byte) error {
 	for {
 		l.space()
 		if l.at >= len(l.src) {
-			l.toks = append(l.toks, token{kind: tEnd, pos: l.at})
+			l.toks = append(l.toks, token{kind: tEnd, pos: l.at}) // bounded: one at the end of each text
 			return nil
 		}
 		c := l.src[l.at]
@@ -72,7 +72,7 @@ func (l *lexer) until(end byte) error {
 			case c == '(':
 				depth++
 			case c == ')' && depth == 0:
-				l.toks = append(l.toks, token{kind: tEnd, pos: l.at})
+				l.toks = append(l.toks, token{kind: tEnd, pos: l.at}) // bounded: one at the end of each text
 				return nil
 			case c == ')':
 				depth--
@@ -136,7 +136,7 @@ func (l *lexer) name(from int) int {
 }
 
 func (l *lexer) add(kind tokenKind, end int) {
-	l.toks = append(l.toks, token{kind: kind, text: l.src[l.at:end], pos: l.at})
+	l.toks = append(l.toks, token{kind: kind, text: l.src[l.at:end], pos: l.at}) // bounded: take has charged for the token
 	l.at = end
 }
 
@@ -210,7 +210,7 @@ func (l *lexer) number() {
 	if !ok {
 		v = 0.0
 	}
-	l.toks = append(l.toks, token{kind: tLiteral, text: l.src[l.at:i], num: v, pos: l.at})
+	l.toks = append(l.toks, token{kind: tLiteral, text: l.src[l.at:i], num: v, pos: l.at}) // bounded: take has charged for the token
 	l.at = i
 }
 
@@ -234,7 +234,10 @@ func (l *lexer) str(format string) error {
 		if msg != "" {
 			return l.fail(msg, t.pos)
 		}
-		t.parts = append(t.parts, s)
+		if err := l.take(); err != nil {
+			return err
+		}
+		t.parts = append(t.parts, s) // bounded: take has charged for it
 		plain = nil
 		return nil
 	}
@@ -248,7 +251,7 @@ func (l *lexer) str(format string) error {
 			if err := flush(); err != nil {
 				return err
 			}
-			l.toks = append(l.toks, t)
+			l.toks = append(l.toks, t) // bounded: take has charged for the token
 			return nil
 		case c == '\\' && l.peek() == '(':
 			if err := flush(); err != nil {
@@ -262,13 +265,13 @@ func (l *lexer) str(format string) error {
 			if inner.at >= len(l.src) {
 				return l.fail("syntax error, unexpected end of file (Unix shell quoting issues?)", inner.at)
 			}
-			t.parts = append(t.parts, inner.toks)
+			t.parts = append(t.parts, inner.toks) // bounded: a list of tokens, which are charged
 			l.at = inner.at + 1
 		case c == '\\' && l.at+1 < len(l.src):
-			plain = append(plain, c, l.src[l.at+1])
+			plain = append(plain, c, l.src[l.at+1]) // bounded: by the text of the program
 			l.at += 2
 		default:
-			plain = append(plain, c)
+			plain = append(plain, c) // bounded: by the text of the program
 			l.at++
 		}
 	}

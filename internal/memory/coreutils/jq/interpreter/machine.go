@@ -99,6 +99,14 @@ func (vm *machine) collect(items []Value, v Value, size int) ([]Value, error) {
 	return append(items, v), nil
 }
 
+// gather is collect for a list that usually has few items, which count nothing.
+func (vm *machine) gather(items []Value, v Value) ([]Value, error) {
+	if len(items) < 4 {
+		return append(items, v), nil
+	}
+	return vm.collect(items, v, 0)
+}
+
 var errDeep = errors.New("too deep")
 
 func (vm *machine) enter() error {

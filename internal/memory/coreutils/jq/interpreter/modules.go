@@ -27,7 +27,7 @@ func (l *linker) imports(s *scope, root *env, m *module, from string) (*scope, *
 
 func (l *linker) one(s *scope, root *env, imp importing, from string) (*scope, *env) {
 	fail := func(msg string) (*scope, *env) {
-		l.c.errs = append(l.c.errs, &SyntaxError{"error: " + msg})
+		l.c.errs = append(l.c.errs, &SyntaxError{"error: " + msg}) // bounded: by the tokens of the program, which are charged
 		return s, root
 	}
 	if l.c.vm.o.Module == nil {
@@ -48,7 +48,9 @@ func (l *linker) one(s *scope, root *env, imp importing, from string) (*scope, *
 			if err != nil {
 				return fail(err.Error())
 			}
-			values.v = append(values.v, v)
+			if values.v, err = l.c.vm.collect(values.v, v, 0); err != nil {
+				return fail(err.Error())
+			}
 		}
 		s = s.with(scopeVar, imp.name+"::"+imp.name)
 		root = &env{up: root, val: values}
@@ -140,12 +142,12 @@ func moduleMeta(vm *machine, in Value, _ []Value) (Value, error) {
 		}
 		o.put("is_data", imp.isData)
 		o.put("relpath", imp.path)
-		deps.v = append(deps.v, o)
+		deps.v = append(deps.v, o) // bounded: by the tokens of the module, which are charged
 	}
 	out.put("deps", deps)
 	defs := &Array{}
 	for _, f := range m.defs {
-		defs.v = append(defs.v, arityName(f.name, len(f.params)))
+		defs.v = append(defs.v, arityName(f.name, len(f.params))) // bounded: by the tokens of the module, which are charged
 	}
 	out.put("defs", defs)
 	return out, nil

@@ -188,7 +188,7 @@ func builtins(*machine, Value, []Value) (Value, error) {
 	sort.Strings(names)
 	out := &Array{}
 	for _, n := range names {
-		out.v = append(out.v, n)
+		out.v = append(out.v, n) // bounded: by the number of functions of this package
 	}
 	return out, nil
 }

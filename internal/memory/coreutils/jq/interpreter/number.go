@@ -44,9 +44,9 @@ func formatNumber(f float64) string {
 		}
 		return sign + s + "e+" + e
 	case point <= 0:
-		return sign + "0." + strings.Repeat("0", -point) + digits
+		return sign + "0." + strings.Repeat("0", -point) + digits // bounded: by three zeros
 	case point >= len(digits):
-		return sign + digits + strings.Repeat("0", point-len(digits))
+		return sign + digits + strings.Repeat("0", point-len(digits)) // bounded: by fifteen zeros
 	}
 	return sign + digits[:point] + "." + digits[point:]
 }
@@ -170,7 +170,7 @@ func canonicalNumber(s string) (string, bool) {
 		if point := len(digits) + exp; point > 0 {
 			return sign + digits[:point] + "." + digits[point:], true
 		} else {
-			return sign + "0." + strings.Repeat("0", -point) + digits, true
+			return sign + "0." + strings.Repeat("0", -point) + digits, true // bounded: by six zeros
 		}
 	}
 	text := digits[:1]

@@ -21,9 +21,9 @@ func byFilter(f func(vm *machine, items []keyed) (Value, error)) func(c *compile
 			items := make([]keyed, len(arr.v))
 			for i, v := range arr.v {
 				var keys []Value
-				err := a[0].run(e, v, func(k Value) error {
-					keys = append(keys, k)
-					return nil
+				err := a[0].run(e, v, func(k Value) (err error) {
+					keys, err = c.vm.gather(keys, k)
+					return err
 				})
 				if err != nil {
 					return nil, err
@@ -80,9 +80,15 @@ func sortBy(vm *machine, items []keyed) (Value, error) {
 	return out, nil
 }
 
+// groupSize is about how many bytes a group of one element takes: two lists that grow, and an array.
+const groupSize = 128
+
 // groups are runs of elements with equal keys.
 func (vm *machine) groups(items []keyed) ([][]Value, error) {
 	if err := vm.sort(items); err != nil {
+		return nil, err
+	}
+	if err := vm.hold(groupSize * len(items)); err != nil {
 		return nil, err
 	}
 	var all [][]Value
@@ -100,7 +106,7 @@ func groupBy(vm *machine, items []keyed) (Value, error) {
 	all, err := vm.groups(items)
 	out := &Array{}
 	for _, g := range all {
-		out.v = append(out.v, &Array{v: g})
+		out.v = append(out.v, &Array{v: g}) // bounded: by the elements, for which groups has charged
 	}
 	return out, err
 }
@@ -109,7 +115,7 @@ func uniqueBy(vm *machine, items []keyed) (Value, error) {
 	all, err := vm.groups(items)
 	out := &Array{}
 	for _, g := range all {
-		out.v = append(out.v, g[0])
+		out.v = append(out.v, g[0]) // bounded: by the elements, for which groups has charged
 	}
 	return out, err
 }

@@ -108,11 +108,11 @@ func (p *parser) module() *module {
 		m.meta = meta
 	}
 	for p.is("import") || p.is("include") {
-		m.imports = append(m.imports, p.importing())
+		m.imports = append(m.imports, p.importing()) // bounded: by the tokens of the program, which are charged
 	}
 	for p.is("def") {
 		at := p.at
-		m.defs = append(m.defs, p.def())
+		m.defs = append(m.defs, p.def()) // bounded: by the tokens of the program, which are charged
 		if p.cur().kind != tEnd && !p.is("def") {
 			// It belongs to the expression behind it.
 			m.defs = m.defs[:len(m.defs)-1]
@@ -219,7 +219,7 @@ func constantList(e list) (Value, bool) {
 			return walk(c.l) && walk(c.r)
 		}
 		v, ok := constantOf(e)
-		a.v = append(a.v, v)
+		a.v = append(a.v, v) // bounded: by the tokens of the program, which are charged
 		return ok
 	}
 	return a, e.of == nil || walk(e.of)
@@ -242,7 +242,7 @@ func (p *parser) def() *function {
 				p.at--
 				p.unexpected("")
 			}
-			f.params = append(f.params, t.text)
+			f.params = append(f.params, t.text) // bounded: by the tokens of the program, which are charged
 			if !p.accept(";") {
 				break
 			}
@@ -293,7 +293,7 @@ func (p *parser) binding(source expr) expr {
 func (p *parser) patterns() []*pattern {
 	list := []*pattern{p.pattern()}
 	for p.accept("?//") {
-		list = append(list, p.pattern())
+		list = append(list, p.pattern()) // bounded: by the tokens of the program, which are charged
 	}
 	return list
 }
@@ -307,7 +307,7 @@ func (p *parser) pattern() *pattern {
 	case t.kind == tOp && t.text == "[":
 		pt := &pattern{isArray: true}
 		for {
-			pt.array = append(pt.array, p.pattern())
+			pt.array = append(pt.array, p.pattern()) // bounded: by the tokens of the program, which are charged
 			if !p.accept(",") {
 				break
 			}
@@ -317,7 +317,7 @@ func (p *parser) pattern() *pattern {
 	case t.kind == tOp && t.text == "{":
 		pt := &pattern{}
 		for {
-			pt.object = append(pt.object, p.patternEntry())
+			pt.object = append(pt.object, p.patternEntry()) // bounded: by the tokens of the program, which are charged
 			if !p.accept(",") {
 				break
 			}

@@ -132,7 +132,7 @@ func (p *parser) callTerm() expr {
 	c := call{name: t.text, pos: t.pos}
 	if p.accept("(") {
 		for {
-			c.args = append(c.args, p.pipe())
+			c.args = append(c.args, p.pipe()) // bounded: by the tokens of the program, which are charged
 			if !p.accept(";") {
 				break
 			}
@@ -308,7 +308,7 @@ func (p *parser) object() expr {
 		return o
 	}
 	for {
-		o.entries = append(o.entries, p.entry())
+		o.entries = append(o.entries, p.entry()) // bounded: by the tokens of the program, which are charged
 		if !p.accept(",") {
 			break
 		}

@@ -71,7 +71,7 @@ func (p *path) keys() []Value {
 	for q := p; q != nil; q = q.up {
 		n++
 	}
-	out := make([]Value, n)
+	out := make([]Value, n) // bounded: by the steps of a path, each of which is in memory
 	for q := p; q != nil; q = q.up {
 		n--
 		out[n] = q.key
@@ -206,6 +206,9 @@ func indexesOf(c *comparison, a, sub *Array) (Value, error) {
 			return nil, c.err
 		}
 		if same {
+			if err := c.vm.hold(2*16 + floatSize); err != nil {
+				return nil, err
+			}
 			out.v = append(out.v, float64(i))
 		}
 	}

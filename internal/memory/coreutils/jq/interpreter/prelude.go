@@ -92,7 +92,7 @@ func (c *compiler) prelude(name string, arity int) (*compiledFunc, bool) {
 	}
 	fn := &compiledFunc{params: m.defs[0].params}
 	// It may call itself.
-	c.builtin[key] = fn
+	c.builtin[key] = fn // bounded: by the number of functions of this package
 	deep := c.deep
 	c.deep = 0
 	c.compileBody(nil, fn, m.defs[0])

@@ -72,6 +72,10 @@ func (vm *machine) regexOf(in, re, flags Value, more string) (string, *regexCall
 		if err != nil {
 			return "", nil, errorf("%s (at offset 0) is not a valid regex: %s", pattern, err.Error())
 		}
+		if err := vm.hold(4096 + r.Size()); err != nil {
+			return "", nil, err
+		}
+		vm.gas -= r.Size() >> 4
 		known = &regexCall{r: r, m: r.Matcher(vm.o.Spend)}
 		if vm.regexes == nil || len(vm.regexes) > 100 {
 			vm.regexes = map[regexKey]*regexCall{}
@@ -90,7 +94,7 @@ type regexKey struct {
 // each calls use for the matches in s.
 func (c *regexCall) each(vm *machine, s string, use func(caps []int) error) error {
 	b := []byte(s)
-	caps := make([]int, 2*(c.r.Groups()+1))
+	caps := make([]int, 2*(c.r.Groups()+1)) // bounded: two numbers for each group of an expression that is charged
 	for at := 0; at <= len(b); {
 		if err := vm.tick(); err != nil {
 			return err
@@ -159,7 +163,7 @@ func (c *regexCall) matchObject(n *counter, s string, caps []int) *Object {
 		if i < len(names) && names[i] != "" {
 			g.put("name", names[i])
 		}
-		groups.v = append(groups.v, g)
+		groups.v = append(groups.v, g) // bounded: a value for each group of an expression that is charged
 	}
 	m.put("captures", groups)
 	return m
@@ -386,6 +390,9 @@ func (vm *machine) substitute(e *env, s string, call *regexCall, with filter, ou
 		})
 		all = append(all, caps)
 		texts = append(texts, each)
+		if err == nil {
+			err = vm.hold(2*24 + 2*24 + 32*len(each))
+		}
 		return err
 	})
 	if err != nil {

@@ -4,18 +4,20 @@ import "slices"
 
 // streamer turns a text into [path, leaf] events while it is read.
 type streamer struct {
-	out   []Value
-	path  []Value // where the value is that is being read
-	kinds []byte  // '[' or '{' for each level
-	last  bool    // a value was read since the last separator
-	key   bool    // an object's key was read and not its colon
-	wait  bool    // a value has to follow
-	next  Value   // the key
+	charge func(n int) error // counts the memory of events
+
+	out   []*Array // bounded: two events; charged when they are taken
+	path  []Value  // bounded: maxParseDepth; where the value is that is being read
+	kinds []byte   // bounded: maxParseDepth; '[' or '{' for each level
+	last  bool     // a value was read since the last separator
+	key   bool     // an object's key was read and not its colon
+	wait  bool     // a value has to follow
+	next  Value    // the key
 }
 
 func (s *streamer) open() bool { return len(s.kinds) > 0 }
 
-func (s *streamer) take() (Value, bool) {
+func (s *streamer) take() (*Array, bool) {
 	if len(s.out) == 0 {
 		return nil, false
 	}

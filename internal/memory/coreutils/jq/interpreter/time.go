@@ -90,7 +90,7 @@ func mktime(_ *machine, in Value, _ []Value) (Value, error) {
 	return float64(t.Unix()), nil
 }
 
-func formatTime(in, format Value, name string, zone *time.Location, _ *machine) (Value, error) {
+func formatTime(in, format Value, name string, zone *time.Location, vm *machine) (Value, error) {
 	if f, ok := number(in); ok {
 		v, err := brokenDown(f, "gmtime", zone)
 		if err != nil {
@@ -108,7 +108,13 @@ func formatTime(in, format Value, name string, zone *time.Location, _ *machine) 
 	if err != nil {
 		return nil, errorf("%s/1 requires parsed datetime inputs", name)
 	}
-	return strftime.FormatC(s, t), nil
+	text, _ := strftime.FormatCWithin(s, t, func(n int) bool {
+		if err = vm.hold(2 * n); err == nil {
+			err = vm.tick()
+		}
+		return err == nil
+	})
+	return text, err
 }
 
 // timeParser is a time that is being read.

@@ -61,9 +61,9 @@ func (a *Array) with(i int, v Value) *Array {
 
 // Object is a set of keys with values that remembers in which order the keys came.
 type Object struct {
-	keys  []string
-	vals  []Value
-	index map[string]int // of keys in all objects that share the memory; nil: look through them
+	keys  []string       // bounded: who makes an object charges for its keys
+	vals  []Value        // bounded: as the keys
+	index map[string]int // bounded: as the keys; of keys in all objects that share the memory; nil: look through them
 	used  *int
 }
 

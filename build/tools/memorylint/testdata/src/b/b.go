@@ -46,6 +46,20 @@ func held(p process, next func() (string, bool)) map[string]bool { // want held:
 	}
 }
 
+type account struct{}
+
+func (account) Hold(int) bool { return true }
+
+func heldByAccount(a account, next func() (string, bool)) (list []string) { // want heldByAccount:"charges"
+	for {
+		line, ok := next()
+		if !ok || !a.Hold(16+len(line)) {
+			return list
+		}
+		list = append(list, line)
+	}
+}
+
 func set(next func() (string, bool)) map[string]bool {
 	set := map[string]bool{}
 	for line, ok := next(); ok; line, ok = next() {
