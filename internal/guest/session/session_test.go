@@ -213,9 +213,10 @@ func marked(t *testing.T, mark string) []string {
 	return out
 }
 
-// hard is a script that starts processes in every way that could escape the kill, prints a line and waits.
-const hard = `trap '' TERM HUP INT; mkfifo $D/up; s() { echo >$D/up; exec sleep 1000 >/dev/null; }
-s & setsid sh -c 'echo >$D/up; exec sleep 1001 >/dev/null' & (setsid sh -c '(echo >$D/up; exec sleep 1002 >/dev/null) & echo >$D/up; exec sleep 1003 >/dev/null' &)
+// hard is a script that starts processes in every way that could escape the kill, prints a line and waits. The shells do not
+// execute the last commands themselves: during execve(2) a process has no environment in which it can be found.
+const hard = `trap '' TERM HUP INT; mkfifo $D/up; s() { echo >$D/up; sleep 1000 >/dev/null; :; }
+s & setsid sh -c 'echo >$D/up; sleep 1001 >/dev/null; :' & (setsid sh -c '(echo >$D/up; sleep 1002 >/dev/null; :) & echo >$D/up; sleep 1003 >/dev/null; :' &)
 for i in 1 2 3 4; do read x; done <>$D/up; echo ready; sleep 1004; sleep 1005`
 
 // begin starts a script and waits until it prints that it is ready.
