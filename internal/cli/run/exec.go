@@ -128,7 +128,8 @@ func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) erro
 	if err != nil { // what is printed then can be all that this process does for a while
 		stop = relay.Stop
 	}
-	if sig := stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
+	// Whatever a start reports that a signal has interrupted, the signal is the reason.
+	if sig := stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled) || !relay.HasAttached()) {
 		code, err = 128+int(sig), nil
 		a.Err.Say("killed after " + sig.String())
 	}
@@ -225,7 +226,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 
 // startCommand runs cmd, forwards signals to it and waits.
 func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay) (*sandbox.Result, error) {
-	relay.AwaitReady()
+	relay.BeginStart()
 	begin := time.Now()
 	run, err := box.Start(ctx, cmd, stdio)
 	if err != nil {
