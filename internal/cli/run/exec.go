@@ -219,6 +219,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	}
 	if !f.quiet {
 		refused.Print(a.Err, f.IsVerbose(), res.Code)
+		printGitAdvice(ctx, a, box, args, refused, res.Code)
 	}
 	hidden().Print(a.Err)
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)
@@ -286,6 +287,18 @@ func warnOfMissing(a *console.App, box *sandbox.Sandbox) {
 		if access, _ := plan.Access(r.Path); access != policy.ReadWrite { // it can be made inside
 			a.Err.Say(fmt.Sprintf("--rw %s does not exist, so commands cannot write there; create it with: mkdir -p %s", jsonc.OneLine(r.Pattern), shellword.Quote(r.Path)))
 		}
+	}
+}
+
+// printGitAdvice says how a git command that failed works.
+func printGitAdvice(ctx context.Context, a *console.App, box *sandbox.Sandbox, args []string, refused *host.Denials, status int) {
+	p, ok := sandbox.As[interface{ Plan() *policy.Plan }](box.Unwrap())
+	if !ok || status == 0 || box.Backend() != "bwrap" {
+		return
+	}
+	plan := p.Plan()
+	if advice := host.GitAdvice(ctx, args, a.Env, plan.Dir, plan, refused.All()); advice != "" {
+		a.Err.Line("hint: " + advice)
 	}
 }
 
