@@ -82,6 +82,8 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 				return unknownCommand(a, cmd, args)
 			case len(args) == 0 || args[0] == "":
 				return console.UsageError(path, "no command was given")
+			case f.IsVerbose() && isDockerVolume(args[0]):
+				return console.UsageError(path, "-v is --verbose, and %q is no command; to open a directory: --rw PATH, at the same path inside and outside", args[0])
 			case f.in != "":
 				if err := inventory.CheckInFlags(cmd, path, "limit"); err != nil {
 					return err
@@ -105,6 +107,12 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
 	addDenialFlags(flags, &f)
 	return console.Describe(cmd, console.ExitExec)
+}
+
+// isDockerVolume reports whether a command is what follows -v for docker, HOST:PATH.
+func isDockerVolume(command string) bool {
+	from, to, ok := strings.Cut(command, ":")
+	return ok && strings.HasPrefix(to, "/") && strings.ContainsAny(from[:min(1, len(from))], "./~$")
 }
 
 // addDenialFlags adds the flags for what happens with denials.
