@@ -56,12 +56,14 @@ type process struct {
 	stop   func() bool   // stops kill from being called at the context's end
 
 	mu      sync.Mutex
-	child   int    // host PID of the sandbox's first process, 0 before it is known
-	pidfd   int    // of child, or -1
-	killed  bool   // kill was called
-	reason  string // of the kill
-	offline error  // of the network, or nil
-	unbuilt bool   // bubblewrap failed while the host's mounts or files changed
+	child   int            // host PID of the sandbox's first process, 0 before it is known
+	pidfd   int            // of child, or -1
+	killed  bool           // kill was called
+	early   syscall.Signal // it killed the command before the command existed; 0: none
+	sent    syscall.Signal // the last one that was sent to the command; 0: none
+	reason  string         // of the kill
+	offline error          // of the network, or nil
+	unbuilt bool           // bubblewrap failed while the host's mounts or files changed
 	exit    sandbox.Exit
 	err     error
 }
@@ -198,6 +200,9 @@ func (p *process) finish() {
 	reason := p.limits.Reason()
 	err := errors.Join(p.limits.Close(), p.staged.leave())
 	built, code := p.status.isBuilt(), p.status.code
+	if !p.status.known {
+		code = p.command.ProcessState.ExitCode() // bubblewrap does not report that of a process that it had not executed
+	}
 	p.status.close()
 	unconfined := p.confined.failure(p.name)
 	p.confined.close()
@@ -220,6 +225,8 @@ func (p *process) finish() {
 		p.err = errors.Join(p.err, p.offline)
 	}
 	switch {
+	case p.sent != 0 && code == 128+int(p.sent): // before or after the guest became the command
+		p.exit = sandbox.Exit{Code: code, Signal: int(p.sent), Reason: p.reason}
 	case p.status.known && unconfined != nil && !p.killed:
 		p.err = errors.Join(p.err, unconfined)
 	case p.status.known:
@@ -227,6 +234,12 @@ func (p *process) finish() {
 		if code > 128 && code <= 128+64 {
 			p.exit.Signal = code - 128
 		}
+	case p.early != 0:
+		p.exit = sandbox.Exit{Code: 128 + int(p.early), Signal: int(p.early)}
+	case p.err == nil && !built && p.terminal && jobSignal(p.command.ProcessState) != 0:
+		// It came before the shell in front of bubblewrap ignored it.
+		s := jobSignal(p.command.ProcessState)
+		p.exit = sandbox.Exit{Code: 128 + int(s), Signal: int(s)}
 	case p.offline != nil && !built:
 		p.err = errors.Join(p.err, p.notBuilt())
 	case p.killed || p.reason != "":
@@ -274,6 +287,11 @@ func (p *process) Wait() (sandbox.Exit, error) {
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.killLocked()
+}
+
+// killLocked is kill for callers that hold the lock.
+func (p *process) killLocked() {
 	p.killed = true
 	if p.child == 0 {
 		return
@@ -296,20 +314,53 @@ func (p *process) Signal(sig os.Signal) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.child == 0 {
-		return nil // not started, or ended
+	command, err := 0, error(unix.ESRCH)
+	if p.child != 0 {
+		command, err = firstChild(p.child)
+	}
+	if errors.Is(err, unix.ESRCH) { // it does not exist yet, or no more
+		// While bubblewrap builds the isolation, the kernel would drop the signal. A process that gets one before it can
+		// handle any dies of it.
+		if p.early == 0 && endsByDefault(s) {
+			p.early = s
+			p.killLocked()
+		}
+		return nil
+	}
+	if err != nil {
+		return nil // it has ended
 	}
 	pid := -p.child // it is the leader of the session that --new-session made
 	if p.terminal {
-		var err error
-		if pid, err = firstChild(p.child); err != nil {
-			return nil // it has ended
-		}
+		pid = command
 	}
+	p.sent = s
 	if err := unix.Kill(pid, s); err != nil && !errors.Is(err, unix.ESRCH) {
 		return err
 	}
 	return nil
+}
+
+// jobSignal returns the signal for a whole job that has ended a process; 0: none has.
+func jobSignal(state *os.ProcessState) syscall.Signal {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return 0
+	}
+	switch s := status.Signal(); s { //nolint:exhaustive // ignoreJobSignals has the same
+	case unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM:
+		return s
+	}
+	return 0
+}
+
+// endsByDefault reports whether the default action of a signal ends a process (signal(7)).
+func endsByDefault(s syscall.Signal) bool {
+	switch s { //nolint:exhaustive // all others do
+	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		return false
+	}
+	return true
 }
 
 // firstChild returns the PID of the first child of a process: of bubblewrap's first process that

@@ -93,7 +93,7 @@ func (i *instance) inspectUntil(h holding, done <-chan struct{}) {
 
 // inside returns the path inside of a path of the host; false: the container does not show it.
 func (p *prepared) inside(host string) (string, bool) {
-	for _, root := range listShown(p.plan) {
+	for _, root := range p.plan.Shown() {
 		if isWithin(root, host) {
 			return p.at(host), true
 		}

@@ -16,32 +16,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// listShown returns the host's directories and files that a container shows: the workspace and the paths of the user's rules. It
-// omits those of presets for the host's system and home directory, because an image has its own.
-func listShown(plan *policy.Plan) []string {
-	var out []string
-	if plan.Workspace != "" {
-		out = append(out, plan.Workspace)
-	}
-	for i := range plan.Rules {
-		r := &plan.Rules[i]
-		if r.Applied && !r.Missing && (isNamed(r) || isRepository(r)) && (r.Access == policy.ReadOnly || r.Access == policy.ReadWrite) {
-			out = append(out, r.Path)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// isNamed reports whether the user wrote the rule.
-func isNamed(r *policy.Rule) bool {
-	return r.Preset == "" && r.Layer != policy.LayerDefaults && r.Source != "built in"
-}
-
-// isRepository reports whether the rule opens the git directory of a workspace that is a linked worktree or a submodule, which
-// lies elsewhere: without it git finds no repository.
-func isRepository(r *policy.Rule) bool { return r.Preset == "@git" && r.Access == policy.ReadWrite }
-
 // isWithin reports whether path is root or lies in it.
 func isWithin(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
@@ -57,7 +31,7 @@ type view struct {
 // path inside than on the host, and a mount of a directory above it would show it a second time without its protections, it is
 // hidden there.
 func (p *prepared) views() ([]view, error) {
-	plan, roots := p.plan, listShown(p.plan)
+	plan, roots := p.plan, p.plan.Shown()
 	found := map[string]view{}
 	for _, root := range roots {
 		if root == "/" {

@@ -439,6 +439,12 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	if call.flags >= 0 {
 		flags = uint(n.args[call.flags])
 	}
+	if flags == 0 && g.isRewrite(n.pid, from, to) {
+		if !g.listener.valid(n.id) {
+			return unix.ESRCH
+		}
+		return markPerformed(unix.Unlinkat(from.dir, from.component(), 0))
+	}
 	err = g.decideMove(from, to)
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
 		if !isSameFile(from.dir, to.dir) {

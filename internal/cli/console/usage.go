@@ -21,12 +21,18 @@ func isUsage(err error) bool {
 	return errors.As(err, &e)
 }
 
-// FlagError formats an error of the flag library as one line. An unknown flag that is spelled like one of cmd names that one.
+// FlagError formats an error of the flag library as one line. An unknown flag of another program names what does the same here;
+// one that is spelled like one of cmd names that one.
 func FlagError(cmd *cobra.Command, err error) error {
 	if isUsage(err) {
 		return err
 	}
 	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && cmd.Flags().Lookup("cwd") != nil { // a command that makes sandboxes
+		if advice := adviseFlag(cmd.Flags(), unknown.GetSpecifiedName()); advice != "" {
+			return sandbox.Errorf(sandbox.Invalid, "%w", err).WithHint("%s; see '%s --help'", advice, cmd.CommandPath())
+		}
+	}
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -15,7 +15,8 @@ type planDocument struct {
 	Workspace string             `json:"workspace"`
 	Dir       string             `json:"dir"`
 	Home      string             `json:"home"`
-	Backend   string             `json:"backend,omitempty"` // from the configuration
+	Backend   string             `json:"backend,omitempty"` // from the flags or the configuration
+	Files     place              `json:"files"`             // "host"; "image" with the workspace and the paths that the policy names; "copy" of the workspace in an image
 	Network   sandbox.Network    `json:"network"`           // without the password of an upstream proxy
 	NetworkBy string             `json:"network_source"`
 	Rules     []ruleDocument     `json:"network_rules"`
@@ -28,7 +29,7 @@ type planDocument struct {
 	SSHAgent  string             `json:"ssh_agent,omitempty"` // the socket of the agent that commands can use in part
 	GPGAgent  string             `json:"gpg_agent,omitempty"` // the same
 	Layers    []layerDocument    `json:"layers"`
-	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; / is ro
+	Paths     []pathDocument     `json:"paths"` // differences from the parent directory; on the host / is ro
 	Names     []nameDocument     `json:"names"` // that cannot be created
 	NoRepos   []string           `json:"no_new_repositories"`
 	Nested    nestedDocument     `json:"names_in_any_directory"`
@@ -118,9 +119,9 @@ func tmpMode(p *policy.Plan) string {
 	return sandbox.TmpFresh
 }
 
-func newPlanDocument(p *policy.Plan) planDocument {
+func newPlanDocument(p *policy.Plan, backend string, in place) planDocument {
 	d := planDocument{
-		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
+		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: backend, Files: in,
 		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
 		Tmp: tmpMode(p), SSHAgent: p.SSHAgent, GPGAgent: p.GPGAgent.Socket, Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
 		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},

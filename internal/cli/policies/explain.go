@@ -97,10 +97,11 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	if backend == "" {
 		backend = plan.Backend
 	}
-	t := planTable{out: a.Out, plan: plan, home: plan.Home, copied: backend == host.Kube}
+	place := placeOf(backend)
+	t := planTable{out: a.Out, plan: place.narrow(plan), home: plan.Home, place: place}
 	if len(args) == 0 {
 		if f.json {
-			return a.PrintJSON(newPlanDocument(plan))
+			return a.PrintJSON(newPlanDocument(t.plan, backend, place))
 		}
 		t.print()
 		return nil
@@ -109,7 +110,7 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	if len(args) == 1 {
 		kind = guessKind(value, plan)
 	}
-	e := explainOne(plan, kind, value, t.copied)
+	e := explainOne(plan, kind, value, place)
 	if f.json {
 		return a.PrintJSON(e)
 	}
@@ -177,12 +178,64 @@ func guessKind(value string, plan *policy.Plan) string {
 	return "command"
 }
 
-// explainOne explains one value; copied reports whether the sandbox has a copy of the workspace and no other path of this host.
-func explainOne(plan *policy.Plan, kind, value string, copied bool) policy.Explanation {
+// place says which files a sandbox has.
+type place string
+
+const (
+	onHost      place = "host"  // those of this host
+	inContainer place = "image" // those of an image, the workspace and the paths that the policy names
+	inPod       place = "copy"  // those of an image, and a copy of the workspace
+)
+
+// placeOf returns the place of a backend's sandboxes; "" is the usual backend.
+func placeOf(backend string) place {
+	switch backend {
+	case host.Docker:
+		return inContainer
+	case host.Kube:
+		return inPod
+	}
+	return onHost
+}
+
+// narrow returns what a plan says about the paths of the host that sandboxes have.
+func (p place) narrow(plan *policy.Plan) *policy.Plan {
+	switch p {
+	case inContainer:
+		return plan.ShowOnly(plan.Shown())
+	case inPod:
+		out := plan.ShowOnly([]string{plan.Workspace})
+		// In the copy only hidden files have a protection: they are not copied.
+		out.Guards, out.NoRepos, out.Nested = nil, nil, policy.NestedNames{}
+		out.Mounts = slices.DeleteFunc(out.Mounts, func(m policy.Mount) bool { return m.Path != plan.Workspace && m.Access != policy.Exclude })
+		return out
+	case onHost:
+	}
+	return plan
+}
+
+// files describes the files of sandboxes; "" are those of this host.
+func (p place) files() string {
+	switch p {
+	case inContainer:
+		return "those of the image, the workspace, and the paths that the policy names"
+	case inPod:
+		return "those of the image, and a copy of the workspace without what is hidden and without secret files such as .env"
+	case onHost:
+	}
+	return ""
+}
+
+// explainOne explains one value for a sandbox in a place.
+func explainOne(plan *policy.Plan, kind, value string, in place) policy.Explanation {
 	switch kind {
 	case "path":
-		if copied {
+		switch in {
+		case inPod:
 			return plan.ExplainCopiedPath(value)
+		case inContainer:
+			return plan.ExplainShownPath(value)
+		case onHost:
 		}
 		return plan.ExplainPath(value)
 	case "command":

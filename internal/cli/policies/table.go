@@ -17,10 +17,10 @@ import (
 // planTable prints a plan for people. Everything in it is escaped: paths and
 // names come from the tree and the environment.
 type planTable struct {
-	out    *console.Output
-	plan   *policy.Plan
-	home   string // shown as ~
-	copied bool   // the sandbox has a copy of the workspace and no other path of this host
+	out   *console.Output
+	plan  *policy.Plan
+	home  string // shown as ~
+	place place
 }
 
 func (t *planTable) print() {
@@ -59,8 +59,8 @@ func (t *planTable) general() {
 		{"gpg agent", formatAgent(p.GPGAgent.Socket)},
 		{"layers", strings.Join(layers, ", ")},
 	}
-	if t.copied {
-		rows = append(rows, []string{"files", "those of the image, and a copy of the workspace without what is hidden and without secret files such as .env"})
+	if files := t.place.files(); files != "" {
+		rows = append(rows, []string{"files", files})
 	}
 	for _, name := range host.LimitNames {
 		if v := host.LimitValue(p.Limits.Limits, name); v != "" {
@@ -138,7 +138,10 @@ func (t *planTable) secrets() {
 
 // paths prints the paths that differ from their surroundings.
 func (t *planTable) paths() {
-	rows := [][]string{{"ACCESS", "PATH", "RULE", "SOURCE"}, {"ro", "/", "", "built in"}}
+	rows := [][]string{{"ACCESS", "PATH", "RULE", "SOURCE"}}
+	if t.place == onHost {
+		rows = append(rows, []string{"ro", "/", "", "built in"})
+	}
 	for _, m := range t.plan.Mounts {
 		r := t.plan.Rules[m.Rule]
 		access := m.Access.String()

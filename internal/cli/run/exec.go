@@ -82,6 +82,8 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 				return unknownCommand(a, cmd, args)
 			case len(args) == 0 || args[0] == "":
 				return console.UsageError(path, "no command was given")
+			case f.IsVerbose() && isDockerVolume(args[0]):
+				return console.UsageError(path, "-v is --verbose, and %q is no command; to open a directory: --rw PATH, at the same path inside and outside", args[0])
 			case f.in != "":
 				if err := inventory.CheckInFlags(cmd, path, "limit"); err != nil {
 					return err
@@ -107,6 +109,12 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	return console.Describe(cmd, console.ExitExec)
 }
 
+// isDockerVolume reports whether a command is what follows -v for docker, HOST:PATH.
+func isDockerVolume(command string) bool {
+	from, to, ok := strings.Cut(command, ":")
+	return ok && strings.HasPrefix(to, "/") && strings.ContainsAny(from[:min(1, len(from))], "./~$")
+}
+
 // addDenialFlags adds the flags for what happens with denials.
 func addDenialFlags(flags *pflag.FlagSet, f *execFlags) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list denials")
@@ -128,7 +136,8 @@ func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) erro
 	if err != nil { // what is printed then can be all that this process does for a while
 		stop = relay.Stop
 	}
-	if sig := stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
+	// Whatever a start reports that a signal has interrupted, the signal is the reason.
+	if sig := stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled) || !relay.HasAttached()) {
 		code, err = 128+int(sig), nil
 		a.Err.Say("killed after " + sig.String())
 	}
@@ -218,6 +227,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	}
 	if !f.quiet {
 		refused.Print(a.Err, f.IsVerbose(), res.Code)
+		printGitAdvice(ctx, a, box, args, refused, res.Code)
 	}
 	hidden().Print(a.Err)
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)
@@ -225,7 +235,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 
 // startCommand runs cmd, forwards signals to it and waits.
 func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay) (*sandbox.Result, error) {
-	relay.AwaitReady()
+	relay.BeginStart()
 	begin := time.Now()
 	run, err := box.Start(ctx, cmd, stdio)
 	if err != nil {
@@ -285,6 +295,18 @@ func warnOfMissing(a *console.App, box *sandbox.Sandbox) {
 		if access, _ := plan.Access(r.Path); access != policy.ReadWrite { // it can be made inside
 			a.Err.Say(fmt.Sprintf("--rw %s does not exist, so commands cannot write there; create it with: mkdir -p %s", jsonc.OneLine(r.Pattern), shellword.Quote(r.Path)))
 		}
+	}
+}
+
+// printGitAdvice says how a git command that failed works.
+func printGitAdvice(ctx context.Context, a *console.App, box *sandbox.Sandbox, args []string, refused *host.Denials, status int) {
+	p, ok := sandbox.As[interface{ Plan() *policy.Plan }](box.Unwrap())
+	if !ok || status == 0 || box.Backend() != "bwrap" {
+		return
+	}
+	plan := p.Plan()
+	if advice := host.GitAdvice(ctx, args, a.Env, plan.Dir, plan, refused.All()); advice != "" {
+		a.Err.Line("hint: " + advice)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,4 +90,28 @@ func processesWith(t *testing.T, arg string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// A signal at any moment of a start ends the command, as it ends one that has not yet had time to handle signals.
+func Test_A_Signal_During_A_Start_Is_Not_Lost(t *testing.T) {
+	requireBwrap(t)
+	dir := t.TempDir()
+	const signals = 60
+	for i := range signals {
+		var stderr strings.Builder
+		cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "bin", "agent-sandbox"), "exec", "--", "sleep", "5")
+		cmd.Dir, cmd.Stderr = dir, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		delay := time.Duration(i) * 700 * time.Microsecond
+		timer := time.NewTimer(delay)
+		<-timer.C
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		_ = cmd.Wait()
+		status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if !ok || status.ExitStatus() != 143 && status.Signal() != unix.SIGTERM {
+			t.Errorf("SIGTERM after %s: %s, want exit status 143\n%s", delay, cmd.ProcessState, stderr.String())
+		}
+	}
 }

@@ -150,7 +150,7 @@ var arrows = []struct {
 	{"internal/cli", []string{"sandbox", "policy", "internal/guest", "internal/cli"}},
 	{"internal/cli/console", []string{"sandbox", "internal/jsonc"}},
 	{"internal/cli/program", []string{"sandbox"}},
-	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest/layout", "internal/gitindex", "internal/hostfile", "internal/persist", "internal/stage", "internal/tmpstore", "internal/cli/console", "internal/cli/program"}},
+	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest/layout", "internal/gitindex", "internal/hostfile", "internal/persist", "internal/shellword", "internal/stage", "internal/tmpstore", "internal/cli/console", "internal/cli/program"}},
 	{"internal/cli/inventory", []string{"sandbox", "backend/kube", "internal/persist", "internal/proxy", "internal/cli/console", "internal/cli/host", "internal/cli/program"}},
 	{"internal/cli/persistent", []string{"sandbox", "policy", "internal/persist", "internal/proxy", "internal/repo", "internal/cli"}},
 	{"internal/cli/files", []string{"sandbox", "policy", "internal/hostfile", "internal/transfer", "internal/cli"}},
