@@ -20,10 +20,11 @@ const maxRewrite = 64 << 10
 // isRewrite reports whether a rename of from to to by process pid is how git writes a file that it has not changed: "git init" in a
 // repository writes each of its settings to config.lock and renames that to config. If config is mounted read-only and has the
 // same content, the rename succeeds when config.lock is removed. The command may remove config.lock itself, so it gains
-// nothing if it changes the file meanwhile.
+// nothing if it changes the file meanwhile. Other files are not compared: they can be hidden from the command, which would learn
+// whether it has guessed their content.
 func (g *Guard) isRewrite(pid uint32, from, to entry) bool {
 	switch {
-	case to.name == "" || from.path != to.path || from.name != to.name+".lock" || !g.rules.mounted[to.String()]:
+	case to.name != "config" || !strings.Contains(to.path+"/", "/.git/") || from.path != to.path || from.name != "config.lock" || !g.rules.mounted[to.String()]:
 		return false
 	case g.rules.anchored(from.String()), g.rules.mounted[from.String()], g.rules.guarded(from.path, from.name) != nil, g.hasLostMount(from):
 		return false
