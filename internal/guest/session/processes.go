@@ -4,6 +4,6 @@ package session
 // 8 times when twelve commands started at a limit, with 16 none of 25 times.
 const serverThreads, runnerThreads = 20, 2
 
-// Processes is the number of processes and threads of a server with one running command and one runner that waits, on two
-// processors, for limits that count them with those of commands. Each further command adds a runner, 5.
-const Processes = 25 + 2*5
+// Processes is the number of processes and threads of a server and the runner of one command, on two processors, for limits that
+// count them with those of commands. Each further runner has 5.
+const Processes = 25 + 5
