@@ -244,6 +244,8 @@ func (p *process) finish() {
 		p.err = errors.Join(p.err, p.notBuilt())
 	case p.killed || p.reason != "":
 		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
+	case p.err == nil && built && !p.command.ProcessState.Exited():
+		p.err = sandbox.Errorf(sandbox.Unavailable, "bubblewrap was killed from outside (%s), and the command with it", p.command.ProcessState)
 	case p.err == nil && built:
 		// The isolation was built, so execve(2) failed; bubblewrap printed the reason.
 		p.err = execError(p.name, errNoExec)

@@ -115,3 +115,47 @@ func Test_A_Signal_During_A_Start_Is_Not_Lost(t *testing.T) {
 		}
 	}
 }
+
+// When another process kills bubblewrap, the command did not fail: the sandbox did.
+func Test_A_Killed_Bubblewrap_Is_A_Failure_Of_The_Sandbox(t *testing.T) {
+	requireBwrap(t)
+	dir := scratchDir(t)
+	for range 10 {
+		var stderr strings.Builder
+		cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "bin", "agent-sandbox"), "exec", "--", "sh", "-c", "echo ready; exec sleep 60")
+		cmd.Dir, cmd.Stderr = dir, &stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = out.Read(make([]byte, 16)) // the command runs, or has failed
+		for _, pid := range childrenOf(t, cmd.Process.Pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 125 || !strings.Contains(stderr.String(), "bubblewrap was killed from outside") {
+			t.Errorf("exit status %d, want 125: %s", code, stderr.String())
+		}
+	}
+}
+
+// childrenOf returns the children of all threads of a process.
+func childrenOf(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, _ := os.ReadFile(f) // a thread may have ended
+		for field := range strings.FieldsSeq(string(data)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
