@@ -3,6 +3,7 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,6 +110,35 @@ func Test_A_Signal_That_Continues_A_Frozen_Command_Waits_For_The_Thaw(t *testing
 		t.Errorf("a frozen process has written %d bytes", after-before)
 	}
 	if err := c.Thaw(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitGrowth(t, count)
+}
+
+func Test_A_Signal_That_Stops_A_Frozen_Command_Waits_For_The_Thaw(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := guest(t)
+	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := filepath.Join(dir, "count")
+	awaitGrowth(t, count)
+	if err := errors.Join(c.Freeze(t.Context()), p.Signal(unix.SIGSTOP)); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(50 * time.Millisecond) // for the signal to arrive
+	if err := c.Thaw(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(50 * time.Millisecond) // for the command to stop
+	before := sizeOf(count)
+	<-time.After(50 * time.Millisecond)
+	if after := sizeOf(count); after != before {
+		t.Errorf("a stopped process has written %d bytes", after-before)
+	}
+	if err := p.Signal(unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	awaitGrowth(t, count)
