@@ -143,3 +143,26 @@ func Test_A_Signal_That_Stops_A_Frozen_Command_Waits_For_The_Thaw(t *testing.T) 
 	}
 	awaitGrowth(t, count)
 }
+
+func Test_A_Freeze_After_The_Thaw_Of_Another_Session_Stops_Commands(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := guest(t)
+	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+	if _, err := c.Start(t.Context(), cmd, sandbox.Stdio{}); err != nil {
+		t.Fatal(err)
+	}
+	count := filepath.Join(dir, "count")
+	// Operate thaws without the knowledge of this session, as another one does.
+	if err := errors.Join(c.Freeze(t.Context()), c.Operate(t.Context(), "thaw", nil, nil)); err != nil {
+		t.Fatal(err)
+	}
+	awaitGrowth(t, count)
+	if err := c.Freeze(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := sizeOf(count)
+	<-time.After(50 * time.Millisecond)
+	if after := sizeOf(count); after != before {
+		t.Errorf("a frozen process has written %d bytes", after-before)
+	}
+}
