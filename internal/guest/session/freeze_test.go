@@ -3,10 +3,13 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,5 +167,58 @@ func Test_A_Freeze_After_The_Thaw_Of_Another_Session_Stops_Commands(t *testing.T
 	<-time.After(50 * time.Millisecond)
 	if after := sizeOf(count); after != before {
 		t.Errorf("a frozen process has written %d bytes", after-before)
+	}
+}
+
+// A command can send SIGSTOP to the process that starts the next command.
+func Test_A_Freeze_Does_Not_Wait_For_Ever_For_A_Command_That_Cannot_Start(t *testing.T) {
+	c, supervisor := guest(t)
+	run(t, c, "true", "")
+	lists, err := filepath.Glob("/proc/" + strconv.Itoa(supervisor.Process.Pid) + "/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signalAll := func(sig unix.Signal) {
+		for _, name := range lists {
+			list, _ := os.ReadFile(name) // its thread may have ended
+			for _, field := range strings.Fields(string(list)) {
+				if pid, err := strconv.Atoi(field); err == nil {
+					_ = unix.Kill(pid, sig) // it may have ended
+				}
+			}
+		}
+	}
+	signalAll(unix.SIGSTOP)
+	defer signalAll(unix.SIGCONT)
+	started := make(chan error, 1)
+	go func() {
+		_, err := c.Start(t.Context(), command(t, "sleep 60"), sandbox.Stdio{})
+		started <- err
+	}()
+	select {
+	case err := <-started:
+		t.Skipf("the command was started by another process: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if err := c.Freeze(ctx); err == nil {
+		t.Error("frozen while a command is being started")
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), deadline.Scale(5*time.Second))
+	defer cancel()
+	if err := c.Thaw(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if spent := time.Since(begin); spent > deadline.Scale(5*time.Second) {
+		t.Errorf("freeze and thaw took %v", spent)
+	}
+	signalAll(unix.SIGCONT)
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(c.Freeze(t.Context()), c.Thaw(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
