@@ -376,9 +376,9 @@ func (h *hunt) stopNamespace() {
 		return // the namespace has processes that are not the sandbox's
 	}
 	h.whole = true
-	spared := append(h.runners.spared(children), outside...)
 	_ = unix.Kill(-1, unix.SIGSTOP) // all but the first process of the namespace and this one
-	for _, pid := range spared {
+	children, _ = processTree()     // an operation on files may have started one meanwhile
+	for _, pid := range append(h.runners.spared(children), outside...) {
 		_ = unix.Kill(pid, unix.SIGCONT)
 	}
 }
