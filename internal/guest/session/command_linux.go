@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -272,9 +273,10 @@ func (c *command) obey() {
 	}
 }
 
-// signal sends a signal to the command's process group. SIGCONT would continue a frozen command.
+// signal sends a signal to the command's process group. SIGCONT would continue a frozen command, and the SIGCONT of a thaw discards
+// signals that stop processes (signal(7)), so these wait.
 func (c *command) signal(sig unix.Signal) {
-	if sig == unix.SIGCONT && c.runners.freezer.postpone(func() { c.signal(sig) }) {
+	if controlsJob(sig) && c.runners.freezer.postpone(func() { c.signal(sig) }) {
 		return
 	}
 	c.mu.Lock()
@@ -282,6 +284,11 @@ func (c *command) signal(sig unix.Signal) {
 	if c.pid > 0 {
 		_ = unix.Kill(-c.pid, sig) // the command has its own session; it may have ended
 	}
+}
+
+// controlsJob reports whether a signal continues processes, or stops those that do not handle it.
+func controlsJob(sig unix.Signal) bool {
+	return slices.Contains([]unix.Signal{unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}, sig)
 }
 
 func (c *command) copyIn() {

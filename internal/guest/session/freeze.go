@@ -22,11 +22,8 @@ const thawTime = 10 * time.Second
 func (c *Connection) Freeze(ctx context.Context) error {
 	c.freezing.Lock()
 	defer c.freezing.Unlock()
-	if c.frozen.Load() {
-		return nil
-	}
 	if err := c.Operate(ctx, opFreeze, nil, nil); err != nil {
-		if ctx.Err() != nil { // the guest may have been faster
+		if ctx.Err() != nil && !c.frozen.Load() { // the guest may have been faster
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thawTime)
 			defer cancel()
 			_ = c.Operate(ctx, opThaw, nil, nil) // an error means that the session has ended

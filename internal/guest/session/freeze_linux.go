@@ -34,8 +34,11 @@ const (
 type freezer struct {
 	runners *runners
 
-	starts sync.RWMutex // held for reading while a command is started
-	frozen bool         // commands are refused; written under acting and starts
+	admission sync.Mutex
+	frozen    bool          // commands are refused; written under acting and admission
+	starting  int           // commands that are being started
+	held      chan struct{} // closed when commands may be started again; nil: they may
+	started   chan struct{} // closed when starting is 0; nil: no process waits for it
 
 	acting  sync.Mutex // held while processes are stopped or continued
 	pauses  int        // that last
@@ -49,23 +52,71 @@ type freezer struct {
 
 // admit reports whether a command may be started, and holds off the next freeze until release is called.
 func (f *freezer) admit() (release func(), ok bool) {
-	f.starts.RLock()
+	f.admission.Lock()
+	defer f.admission.Unlock()
+	for f.held != nil {
+		held := f.held
+		f.admission.Unlock()
+		<-held
+		f.admission.Lock()
+	}
 	if f.frozen {
-		f.starts.RUnlock()
 		return nil, false
 	}
-	return f.starts.RUnlock, true
+	f.starting++
+	return f.endStart, true
+}
+
+func (f *freezer) endStart() {
+	f.admission.Lock()
+	defer f.admission.Unlock()
+	f.starting--
+	if f.starting == 0 && f.started != nil {
+		close(f.started)
+		f.started = nil
+	}
+}
+
+// holdStarts makes admit wait until release is called, and returns when no command is being started: a process that is stopped before it
+// executes the command would hold its start. The caller holds acting.
+func (f *freezer) holdStarts(ctx context.Context) (release func(), err error) {
+	f.admission.Lock()
+	f.held = make(chan struct{})
+	started := make(chan struct{})
+	if f.started = started; f.starting == 0 {
+		close(started)
+		f.started = nil
+	}
+	f.admission.Unlock()
+	release = func() {
+		f.admission.Lock()
+		defer f.admission.Unlock()
+		close(f.held)
+		f.held, f.started = nil, nil
+	}
+	late := time.NewTimer(freezeTime)
+	defer late.Stop()
+	select {
+	case <-started:
+		return release, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-late.C:
+		err = sandbox.Errorf(sandbox.Unavailable, "a command is still being started after %v", freezeTime).WithHint("stop or destroy the sandbox")
+	}
+	release()
+	return nil, err
 }
 
 func (f *freezer) isFrozen() bool {
-	f.starts.RLock()
-	defer f.starts.RUnlock()
+	f.admission.Lock()
+	defer f.admission.Unlock()
 	return f.frozen
 }
 
 func (f *freezer) setFrozen(on bool) {
-	f.starts.Lock()
-	defer f.starts.Unlock()
+	f.admission.Lock()
+	defer f.admission.Unlock()
 	f.frozen = on
 }
 
@@ -86,13 +137,17 @@ func (f *freezer) freeze(ctx context.Context) error {
 	if f.isFrozen() {
 		return nil
 	}
-	f.setFrozen(true)
-	err := f.stop(ctx)
+	release, err := f.holdStarts(ctx)
 	if err != nil {
-		f.setFrozen(false)
-		f.proceed()
+		return err
 	}
-	return err
+	defer release()
+	if err := f.stop(ctx); err != nil {
+		f.proceed()
+		return err
+	}
+	f.setFrozen(true)
+	return nil
 }
 
 // thaw ends a freeze.
@@ -107,6 +162,11 @@ func (f *freezer) thaw() {
 func (f *freezer) pause(ctx context.Context) (resume func(), err error) {
 	f.acting.Lock()
 	defer f.acting.Unlock()
+	release, err := f.holdStarts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := f.stop(ctx); err != nil {
 		f.proceed()
 		return nil, err
@@ -316,9 +376,9 @@ func (h *hunt) stopNamespace() {
 		return // the namespace has processes that are not the sandbox's
 	}
 	h.whole = true
-	spared := append(h.runners.spared(children), outside...)
 	_ = unix.Kill(-1, unix.SIGSTOP) // all but the first process of the namespace and this one
-	for _, pid := range spared {
+	children, _ = processTree()     // an operation on files may have started one meanwhile
+	for _, pid := range append(h.runners.spared(children), outside...) {
 		_ = unix.Kill(pid, unix.SIGCONT)
 	}
 }

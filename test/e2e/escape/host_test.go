@@ -70,7 +70,7 @@ var hosts struct {
 	templates map[template]string // the directories of the templates
 }
 
-// template is what the files of hosts depend on. Those for an engine have the description of its image.
+// template contains the values that the files of hosts depend on. Those for an engine have the description of its image.
 type template struct {
 	uid    int
 	engine string
