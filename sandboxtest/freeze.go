@@ -261,7 +261,7 @@ func frozenChain(ctx context.Context, h Harness) error {
 	return ignoreUnsupported(err) // of the limit
 }
 
-// watched stores what is written to it, and lets others wait for it.
+// watched is a writer that stores all data and lets other goroutines wait for a text.
 type watched struct {
 	mu     sync.Mutex
 	data   []byte

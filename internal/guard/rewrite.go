@@ -52,7 +52,7 @@ func isInit(pid uint32) bool {
 	return err == nil && (path.Base(args[0]) == "git" && slices.Contains(args[1:], "init") || path.Base(args[0]) == "git-init")
 }
 
-// content returns the content of a small regular file, as the target sees it; false: the entry is no such file.
+// content returns the content of a small regular file, as the target sees it; false: the entry is another kind of file.
 func (e entry) content() ([]byte, bool) {
 	// A FIFO must not block the guard.
 	fd, err := unix.Openat(e.dir, e.component(), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

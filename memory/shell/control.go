@@ -782,7 +782,7 @@ func selectFromMenu(sh *interp, list []string, slot int, body command) int {
 }
 
 // formatMenu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold. The command holds the text;
-// false: there is no memory for it.
+// false: the memory limit is reached.
 func formatMenu(sh *interp, list []string) (string, bool) {
 	longest, total := 0, 0
 	for _, s := range list {

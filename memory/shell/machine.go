@@ -194,7 +194,7 @@ type arithEntry struct {
 	err *arithError
 }
 
-// maxCached and maxCacheWeight bound each cache, in entries and bytes; maxUnits the scripts that are kept, in
+// maxCached and maxCacheWeight bound each cache, in entries and bytes; maxUnits the stored scripts, in
 // bytes of their compiled form.
 const (
 	maxCached      = 4096

@@ -109,7 +109,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	return console.Describe(cmd, console.ExitExec)
 }
 
-// isDockerVolume reports whether a command is what follows -v for docker, HOST:PATH.
+// isDockerVolume reports whether a command has the form of docker's -v argument, HOST:PATH.
 func isDockerVolume(command string) bool {
 	from, to, ok := strings.Cut(command, ":")
 	return ok && strings.HasPrefix(to, "/") && strings.ContainsAny(from[:min(1, len(from))], "./~$")

@@ -194,7 +194,7 @@ func (p *parser) apply(o *option, off bool, value string, given bool, next func(
 // optionWeight is about how many bytes of memory an option takes beside its argument.
 const optionWeight = 256
 
-// charge counts what is held of an option with an argument: as it is, and changed.
+// charge counts the memory of an option with an argument: as given, and as changed.
 func (t *tool) charge(value string) error {
 	if t.p.Reserve(optionWeight+4*len(value)) != nil {
 		return errNoMemory

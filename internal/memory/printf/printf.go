@@ -89,7 +89,7 @@ func (p *printer) once() {
 	}
 }
 
-// grow makes room for n more bytes. The host counts what is large before it is made; false stops the printer.
+// grow makes room for n more bytes. The host counts large buffers before they are allocated; false stops the printer.
 func (p *printer) grow(n int) bool {
 	if n <= cap(p.out)-len(p.out) {
 		return true

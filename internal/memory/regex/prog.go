@@ -71,7 +71,7 @@ type emitter struct {
 	copied    bool // in a copy of what is repeated
 	err       error
 	ids       map[string]int32
-	sets      map[*set]int32 // of copies of what is repeated
+	sets      map[*set]int32 // of the copies of repeated expressions
 }
 
 // emit compiles the tree; with backtrack false it leaves out parts that automata cannot match, so that

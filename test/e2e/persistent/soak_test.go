@@ -46,14 +46,14 @@ func Test_Many_Commands_And_Sandboxes_Leave_Nothing_With_Docker(t *testing.T) {
 	newPlace(t, "docker", engine(t)).endure(t, soakOf(t), "--image", image)
 }
 
-// endure runs commands one after the other and together, checks the output of each, and compares what is left with what was
-// there before: processes, files, mounts, sockets, containers, and the open files of the process that holds the sandbox.
+// endure runs commands one after the other and together, and checks the output of each. Afterwards there must be as many processes,
+// files, mounts, sockets and containers as before, and the process that holds the sandbox must have as many open files.
 func (p *place) endure(t *testing.T, n soak, flags ...string) {
 	t.Helper()
 	create := func(name string) error {
 		return p.run(append(append([]string{"create", "--backend", p.backend}, flags...), name)...)
 	}
-	// What is created once for all sandboxes is not left over.
+	// The first sandbox creates files for all sandboxes.
 	if err := create(name); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (p *place) endure(t *testing.T, n soak, flags ...string) {
 	for err := range failed {
 		t.Error(err)
 	}
-	if err := p.echo(name, 1); err != nil { // the holder has closed what the others used
+	if err := p.echo(name, 1); err != nil { // the holder has closed the connections of the others
 		t.Fatal(err)
 	}
 	if now := p.openFiles(t); now > files+fewFiles {

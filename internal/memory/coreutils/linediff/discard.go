@@ -26,8 +26,8 @@ func discardConfusing(f [2]*side, minimal bool) {
 		reconsiderLines(verdict)
 		for i, v := range verdict {
 			if minimal || v == keep {
-				s.kept = append(s.kept, s.lines[i]) // bounded: who reads the lines charges for them
-				s.index = append(s.index, i)        // bounded: who reads the lines charges for them
+				s.kept = append(s.kept, s.lines[i]) // bounded: the reader of the lines charges for them
+				s.index = append(s.index, i)        // bounded: the reader of the lines charges for them
 			} else {
 				s.mark(i)
 			}
