@@ -79,6 +79,21 @@ func sizeOf(name string) int64 {
 	return info.Size()
 }
 
+// startCounter starts a guest with a command that makes a file grow.
+func startCounter(t *testing.T) (c *session.Connection, p *session.Process, count string) {
+	t.Helper()
+	dir := t.TempDir() // removed after the end of the guest
+	c, _ = guest(t)
+	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count = filepath.Join(dir, "count")
+	awaitGrowth(t, count)
+	return c, p, count
+}
+
 func awaitGrowth(t *testing.T, name string) {
 	t.Helper()
 	late := time.After(deadline.Scale(20 * time.Second))
@@ -92,15 +107,7 @@ func awaitGrowth(t *testing.T, name string) {
 }
 
 func Test_A_Signal_That_Continues_A_Frozen_Command_Waits_For_The_Thaw(t *testing.T) {
-	dir := t.TempDir()
-	c, _ := guest(t)
-	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
-	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := filepath.Join(dir, "count")
-	awaitGrowth(t, count)
+	c, p, count := startCounter(t)
 	if err := c.Freeze(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +126,7 @@ func Test_A_Signal_That_Continues_A_Frozen_Command_Waits_For_The_Thaw(t *testing
 }
 
 func Test_A_Signal_That_Stops_A_Frozen_Command_Waits_For_The_Thaw(t *testing.T) {
-	dir := t.TempDir()
-	c, _ := guest(t)
-	cmd := session.Command{Args: []string{"sh", "-c", "while :; do echo x >>count; done"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
-	p, err := c.Start(t.Context(), cmd, sandbox.Stdio{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := filepath.Join(dir, "count")
-	awaitGrowth(t, count)
+	c, p, count := startCounter(t)
 	if err := errors.Join(c.Freeze(t.Context()), p.Signal(unix.SIGSTOP)); err != nil {
 		t.Fatal(err)
 	}
