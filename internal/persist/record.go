@@ -78,12 +78,12 @@ func (s Store) add(r Record, fill func(dir string) error) (*lock, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, err
+		return nil, unwritable(err)
 	}
 	s.sweep()
 	tmp, held, err := s.newDir()
 	if err != nil {
-		return nil, err
+		return nil, unwritable(err)
 	}
 	if err := s.fillDir(tmp, r, fill); err != nil {
 		_ = s.clear(tmp) // the next sweep tries again
@@ -91,6 +91,12 @@ func (s Store) add(r Record, fill func(dir string) error) (*lock, error) {
 		return nil, err
 	}
 	return held, nil
+}
+
+// unwritable describes that the store cannot be written.
+func unwritable(err error) error {
+	return sandbox.Errorf(sandbox.Unavailable, "the records of persistent sandboxes cannot be written: %w", err).
+		WithHint("set XDG_DATA_HOME to the absolute path of a directory that you can write")
 }
 
 // fillDir writes the files of a new sandbox into a temporary directory, and then gives the directory its name.

@@ -31,6 +31,19 @@ func Test_Commands_Run_Without_A_Home_That_Can_Be_Written(t *testing.T) {
 	}
 }
 
+// A persistent sandbox needs a place for its record. The error says how to name one, and that works.
+func Test_Create_Without_A_Home_That_Can_Be_Written_Says_What_To_Set(t *testing.T) {
+	if err := unavailable(t); err != nil {
+		t.Skipf("bubblewrap cannot run here: %v", err)
+	}
+	d := newDays(t).begin(t)
+	out, err := d.run(t, "export HOME=/proc/home; agent-sandbox create work 2>&1; export XDG_DATA_HOME="+d.home+"/data; agent-sandbox create work && agent-sandbox destroy work")
+	const hint = "hint: set XDG_DATA_HOME to the absolute path of a directory that you can write\n"
+	if err != nil || !strings.HasPrefix(out, "agent-sandbox: bwrap: create: the records of persistent sandboxes cannot be written: mkdir /proc/home: ") || !strings.HasSuffix(out, hint+"work\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // A configuration of its own that the user cannot read is not passed over: it may tighten the policy.
 func Test_A_Configuration_That_Cannot_Be_Read_Is_Refused(t *testing.T) {
 	all := newDays(t)

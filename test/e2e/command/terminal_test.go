@@ -85,6 +85,26 @@ func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
 	c.keys("exit\n")
 }
 
+// The command has a terminal of its own, as with "docker exec -it": Ctrl-Z is for the shell inside, and does not suspend agent-sandbox.
+func Test_Terminal_Ctrl_Z_In_A_Persistent_Sandbox_Goes_Inside(t *testing.T) {
+	c := openShell(t)
+	c.keys("agent-sandbox create work && agent-sandbox exec --in work -- env PS1=in''side: bash --norc --noprofile -i\n")
+	c.expect(`inside:`)
+	// It starts no processes: a shell waits for a child that is stopped between vfork(2) and execve(2), and cannot be stopped itself.
+	c.keys("perl -e '$|=1; print qq(rea).qq(dy\\n); select undef, undef, undef, 0.05 until -e qq(go); exit 9'\n")
+	c.expect(`ready`)
+	c.keys(ctrlZ)
+	c.expect(`Stopped`)
+	c.expect(`inside:`)
+	c.keys("touch go; fg; echo status-$?\n")
+	c.expect(`status-9`)
+	c.keys("exit 4\n")
+	c.expect(`prompt>`)
+	c.keys("echo status-$?; jobs; agent-sandbox destroy work && echo destroyed-$?\n")
+	c.expect(`status-4\r\n(.*prompt>)?.*destroyed-0`)
+	c.keys("exit\n")
+}
+
 func Test_Terminal_Background_Job_Is_Stopped_When_It_Reads_And_Killed_By_Kill(t *testing.T) {
 	c := openShell(t)
 	c.keys("agent-sandbox exec -- sh -c 'read x' &\n")
