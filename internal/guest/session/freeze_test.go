@@ -180,7 +180,7 @@ func Test_A_Freeze_Does_Not_Wait_For_Ever_For_A_Command_That_Cannot_Start(t *tes
 	signalAll := func(sig unix.Signal) {
 		for _, name := range lists {
 			list, _ := os.ReadFile(name) // its thread may have ended
-			for _, field := range strings.Fields(string(list)) {
+			for field := range strings.FieldsSeq(string(list)) {
 				if pid, err := strconv.Atoi(field); err == nil {
 					_ = unix.Kill(pid, sig) // it may have ended
 				}
