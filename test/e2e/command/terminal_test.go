@@ -67,8 +67,9 @@ func Test_Terminal_Ctrl_Backslash_Quits_The_Command(t *testing.T) {
 
 func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
 	c := openShell(t)
-	// It must not read before fg: a reader that is being stopped may still consume a key.
-	c.keys("agent-sandbox exec -- sh -c 'echo rea''dy; until test -e go; do sleep 0.05; done; read x; echo got-$x; exit 9'\n")
+	// It must not read before fg: a reader that is being stopped may still consume a key. It starts no processes: a shell waits for a child
+	// that is stopped between vfork(2) and execve(2), and cannot be stopped itself.
+	c.keys("agent-sandbox exec -- perl -e '$|=1; print qq(rea).qq(dy\\n); select undef, undef, undef, 0.05 until -e qq(go); print qq(got-).<STDIN>; exit 9'\n")
 	c.expect(`ready`)
 	c.keys(ctrlZ)
 	c.expect(`Stopped`)
@@ -76,7 +77,7 @@ func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
 	c.keys("touch go; echo shell-is-$((40+2))\n")
 	c.expect(`shell-is-42`)
 	c.keys("fg\n")
-	c.expect(`exec -- sh`)
+	c.expect(`exec -- perl`)
 	c.keys("hello\n")
 	c.expect(`got-hello`)
 	c.expect(`prompt>`)
@@ -90,7 +91,7 @@ func Test_Terminal_Ctrl_Z_In_A_Persistent_Sandbox_Goes_Inside(t *testing.T) {
 	c := openShell(t)
 	c.keys("agent-sandbox create work && agent-sandbox exec --in work -- env PS1=in''side: bash --norc --noprofile -i\n")
 	c.expect(`inside:`)
-	// It starts no processes: a shell waits for a child that is stopped between vfork(2) and execve(2), and cannot be stopped itself.
+	// No processes are started, for the same reason.
 	c.keys("perl -e '$|=1; print qq(rea).qq(dy\\n); select undef, undef, undef, 0.05 until -e qq(go); exit 9'\n")
 	c.expect(`ready`)
 	c.keys(ctrlZ)
