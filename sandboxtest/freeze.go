@@ -101,11 +101,12 @@ func (b box) rests(ctx context.Context) error {
 	return err
 }
 
-// showsFrozen returns an error unless the status is as it should be.
+// showsFrozen returns an error unless the status has the command, and frozen as wanted. An operation on files that has just ended
+// can count as a command for a moment.
 func (b box) showsFrozen(ctx context.Context, want bool) error {
 	st, err := b.Status(ctx)
-	if err == nil && (st.Frozen != want || st.Running != 1) {
-		err = fmt.Errorf("the status is %+v; expected one command, frozen %v", st, want)
+	if err == nil && (st.Frozen != want || st.Running < 1) {
+		err = fmt.Errorf("the status is %+v; expected a running command, frozen %v", st, want)
 	}
 	return err
 }
