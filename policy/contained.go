@@ -3,6 +3,7 @@ package policy
 import (
 	"os"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/shellword"
@@ -52,7 +53,7 @@ func (p *Plan) ShowOnly(roots []string) *Plan {
 			out.Mounts = append(out.Mounts, Mount{Path: r.Path, Access: r.Access, Rule: i})
 		}
 	}
-	slices.SortFunc(out.Mounts, func(a, b Mount) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(out.Mounts, func(i, j int) bool { return out.Mounts[i].Path < out.Mounts[j].Path })
 	out.Guards = slices.DeleteFunc(slices.Clone(p.Guards), func(g Guard) bool { return !isShown(g.Dir) })
 	out.Redacted = slices.DeleteFunc(slices.Clone(p.Redacted), func(r Redacted) bool { return !isShown(r.Path) })
 	out.NoRepos = filter(p.NoRepos)

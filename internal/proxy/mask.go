@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -31,11 +32,11 @@ func spellings(value string) []string {
 	for _, s := range []string{url.PathEscape(value), url.QueryEscape(value), strings.TrimPrefix(url.UserPassword("", value).String(), ":")} {
 		list = append(list, s, lowerEscapes(s))
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
+	sort.Slice(list, func(i, j int) bool {
+		if len(list[i]) != len(list[j]) {
+			return len(list[i]) > len(list[j])
 		}
-		return strings.Compare(a, b)
+		return list[i] < list[j]
 	})
 	return slices.Compact(list)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"golang.org/x/sys/unix"
 
@@ -110,7 +111,7 @@ func (d *differ) run() ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(d.changes, func(a, b Change) int { return tree.ComparePaths(a.Path, b.Path) })
+	sort.Slice(d.changes, func(i, j int) bool { return tree.ComparePaths(d.changes[i].Path, d.changes[j].Path) < 0 })
 	return d.changes, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -136,7 +136,7 @@ func (s Snapshots) List() ([]sandbox.SnapshotInfo, error) {
 		}
 		list = append(list, info)
 	}
-	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Created.Before(list[j].Created) })
 	return list, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -215,8 +215,8 @@ func (s *Store) List() ([]*Stage, error) {
 			stages = append(stages, stage)
 		}
 	}
-	slices.SortFunc(stages, func(a, b *Stage) int {
-		return strings.Compare(a.Workspace+"\x00"+a.Name, b.Workspace+"\x00"+b.Name)
+	sort.Slice(stages, func(i, j int) bool {
+		return stages[i].Workspace+"\x00"+stages[i].Name < stages[j].Workspace+"\x00"+stages[j].Name
 	})
 	return stages, errors.Join(failed...)
 }

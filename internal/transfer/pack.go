@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
+	"sort"
 	"syscall"
 	"time"
 )
@@ -59,12 +59,7 @@ func (p *packer) directory(name string) error {
 	if err != nil {
 		return ignoreGone(err)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
-		if a.Name() < b.Name() {
-			return -1
-		}
-		return 1
-	})
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
 	for _, e := range entries {
 		if err := p.ctx.Err(); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -175,7 +176,7 @@ func (f files) List(ctx context.Context, name string) ([]sandbox.FileInfo, error
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(infos, func(a, b sandbox.FileInfo) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(infos, func(i, j int) bool { return infos[i].Name < infos[j].Name })
 	for i := 1; i < len(infos); i++ {
 		if infos[i].Name == infos[i-1].Name {
 			return nil, sandbox.Errorf(sandbox.Internal, "the guest listed %q twice", infos[i].Name)

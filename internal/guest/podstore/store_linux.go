@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -335,7 +336,7 @@ func (s volume) list(out io.Writer) error {
 	for _, e := range entries {
 		list = append(list, s.describe(e.Name()))
 	}
-	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Created.Before(list[j].Created) })
 	enc := json.NewEncoder(out)
 	for _, info := range list {
 		if err := enc.Encode(info); err != nil {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"syscall"
 
@@ -28,9 +29,8 @@ func (h *Host) locateAccounts(own string, others []string) {
 		others = slices.Insert(others, 0, own)
 	}
 	// The project's owner comes before accounts that do not own the project.
-	slices.SortStableFunc(others, func(a, b string) int {
-		return compareBool(b == own || hostpath.IsWithin(h.Workspace, b), a == own || hostpath.IsWithin(h.Workspace, a))
-	})
+	isFirst := func(home string) bool { return home == own || hostpath.IsWithin(h.Workspace, home) }
+	sort.SliceStable(others, func(i, j int) bool { return isFirst(others[i]) && !isFirst(others[j]) })
 	for n, home := range others {
 		if n >= maxAccounts {
 			h.strangers = others[n:]

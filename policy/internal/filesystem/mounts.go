@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
@@ -129,14 +130,15 @@ func (f *Resolution) guardAround(path string, wanted []string, r *rule, add func
 
 // sortGuards orders guards and keeps one of each directory and name.
 func sortGuards(guards []Guard) []Guard {
-	slices.SortFunc(guards, func(a, b Guard) int {
+	sort.Slice(guards, func(i, j int) bool {
+		a, b := guards[i], guards[j]
 		return cmp.Or(
 			cmp.Compare(a.Dir, b.Dir),
 			cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)),
 			cmp.Compare(a.Name, b.Name),
 			slices.Compare(a.Except, b.Except),
 			cmp.Compare(a.Rule, b.Rule),
-		)
+		) < 0
 	})
 	return slices.CompactFunc(guards, func(a, b Guard) bool {
 		return a.Dir == b.Dir && strings.EqualFold(a.Name, b.Name) && slices.Equal(a.Except, b.Except)

@@ -1,7 +1,7 @@
 package filesystem
 
 import (
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/nested"
@@ -80,7 +80,7 @@ type Plan struct {
 
 // Plan returns the decisions, sorted.
 func (f *Resolution) Plan() Plan {
-	slices.SortFunc(f.rules, compareRules)
+	sort.Slice(f.rules, func(i, j int) bool { return compareRules(f.rules[i], f.rules[j]) < 0 })
 	index := make(map[*rule]int, len(f.rules))
 	for i, r := range f.rules {
 		index[r] = i

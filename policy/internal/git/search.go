@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -107,8 +108,9 @@ func Search(roots []string, stops map[string]bool, names *Names) (found []Reposi
 		}
 		workers.Wait()
 	}
-	slices.SortFunc(s.found, func(a, b Repository) int {
-		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Kind, b.Kind))
+	sort.Slice(s.found, func(i, j int) bool {
+		a, b := s.found[i], s.found[j]
+		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Kind, b.Kind)) < 0
 	})
 	slices.Sort(s.named)
 	return slices.Compact(s.found), slices.Compact(s.named)
