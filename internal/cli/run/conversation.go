@@ -140,11 +140,18 @@ func (c *conversation) line(prompt string) (string, error) {
 	}
 	c.typed.interrupted = false
 	c.editor.SetPrompt(prompt)
-	// A signal since the last command, before the terminal was in raw mode, is a key that the editor reads.
-	stop := c.onInterrupt(func() {
+	// A signal since the last command, before the terminal was in raw mode, is a key that the editor reads, before all others if
+	// it has arrived already.
+	press := func() {
 		c.typed.drop()
 		c.typed.Unread([]byte{3})
-	})
+	}
+	select {
+	case <-c.interrupts:
+		press()
+	default:
+	}
+	stop := c.onInterrupt(press)
 	line, err := c.editor.ReadLine()
 	stop()
 	if errors.Is(err, io.EOF) && c.typed.interrupted {
