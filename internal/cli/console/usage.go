@@ -33,6 +33,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 			return sandbox.Errorf(sandbox.Invalid, "%w", err).WithHint("%s; see '%s --help'", advice, cmd.CommandPath())
 		}
 	}
+	return OwnFlagError(cmd, err)
+}
+
+// OwnFlagError is FlagError for commands that pass flags on to another program, which are not meant for agent-sandbox.
+func OwnFlagError(cmd *cobra.Command, err error) error {
+	if isUsage(err) {
+		return err
+	}
+	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -127,7 +127,7 @@ sandboxes hide. Arguments of the agent that begin with a dash come after "--".`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		said := console.FlagError(cmd, err)
+		said := console.OwnFlagError(cmd, err)
 		if _, ok := errors.AsType[*pflag.NotExistError](err); ok {
 			return sandbox.Errorf(sandbox.Invalid, "%w", said).WithHint("%s; arguments of %s come after '--'", sandbox.HintOf(said), c.title)
 		}
