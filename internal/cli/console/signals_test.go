@@ -19,7 +19,7 @@ const handled = `trap 'echo caught TERM; exit 7' TERM; trap 'echo caught INT; ex
 trap 'echo caught USR1' USR1; echo ready; while :; do sleep 0.01; done`
 
 // startInMemory starts a script in memory and returns when it has printed a line.
-func startInMemory(t *testing.T, ctx context.Context, script string) (*sandbox.Running, *output) { //nolint:revive // as in package testing's own helpers
+func startInMemory(ctx context.Context, t *testing.T, script string) (*sandbox.Running, *output) {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{Workspace: dir, Home: dir})
@@ -73,7 +73,7 @@ func Test_Relay_Holds_Signals_During_A_Start(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			r, ctx := newRelay(t.Context(), row.terminal, func(string) {})
 			r.starts = true
-			run, out := startInMemory(t, ctx, handled)
+			run, out := startInMemory(ctx, t, handled)
 			for _, sig := range row.signals {
 				r.got(sig)
 			}

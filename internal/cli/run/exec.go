@@ -83,7 +83,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 			case len(args) == 0 || args[0] == "":
 				return console.UsageError(path, "no command was given")
 			case f.IsVerbose() && isDockerVolume(args[0]):
-				return console.UsageError(path, "-v is --verbose, and %q is no command; to open a directory: --rw PATH, at the same path inside and outside", args[0])
+				return console.UsageError(path, "-v is --verbose, and %q is not a command; to open a directory: --rw PATH, at the same path inside and outside", args[0])
 			case f.in != "":
 				if err := inventory.CheckInFlags(cmd, path, "limit"); err != nil {
 					return err

@@ -3,6 +3,7 @@
 package persistent_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -125,7 +126,7 @@ func (p *place) echo(box string, n int) error {
 	if want := fmt.Sprintf("line %d\n", n); err == nil && string(out) != want {
 		err = fmt.Errorf("the output is %q, want %q", out, want)
 	}
-	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it unwrapped
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
 	return err
